@@ -1,0 +1,196 @@
+/* child.c - see child.h
+ *
+ * vfork: the child borrows our memory until it executes, so no page table is
+ * copied, and how it failed is simply a variable.  Until then it may only make
+ * system calls; all signals are blocked, so that no handler runs in it. */
+#include "mpiexec_lite/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+void inherited_save(struct inherited *in)
+{
+    sigprocmask(SIG_BLOCK, NULL, &in->mask);
+    sigaction(SIGPIPE, NULL, &in->sigpipe);
+    sigaction(SIGCHLD, NULL, &in->sigchld);
+    getrlimit(RLIMIT_NOFILE, &in->files);
+}
+
+/* Shared by parent and child while the child has our memory. */
+struct outcome_note {
+    const char *step;
+    int         errnum;
+};
+
+/* dup2 of a descriptor onto itself would leave it close-on-exec. */
+static int place(int fd, int at)
+{
+    return fd == at ? fcntl(fd, F_SETFD, 0) : dup2(fd, at);
+}
+
+static int set_up(const struct child_spec *spec, pid_t parent)
+{
+    if (setpgid(0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+        return -1;
+    if (getppid() != parent) {
+        errno = ESRCH;
+        return -1;
+    }
+    if (place(spec->in, 0) < 0 || place(spec->out, 1) < 0 || place(spec->err, 2) < 0)
+        return -1;
+    if (spec->keep >= 0 && fcntl(spec->keep, F_SETFD, 0) < 0)
+        return -1;
+    setrlimit(RLIMIT_NOFILE, &spec->user->files);
+    sigaction(SIGPIPE, &spec->user->sigpipe, NULL);
+    sigaction(SIGCHLD, &spec->user->sigchld, NULL);
+    return 0;
+}
+
+/* A text file without "#!" is a shell script, as execvp has it. */
+static void exec_script(const struct child_spec *spec)
+{
+    char *args[256];
+    size_t n = 0;
+
+    args[n++] = (char *)"/bin/sh";
+    args[n++] = (char *)spec->path;
+    for (size_t i = 1; spec->argv[0] && spec->argv[i]; i++) {
+        if (n == 255) {
+            errno = E2BIG;
+            return;
+        }
+        args[n++] = spec->argv[i];
+    }
+    args[n] = NULL;
+    execve(args[0], args, spec->envp);
+}
+
+__attribute__((noreturn))
+static void run_child(const struct child_spec *spec, pid_t parent, struct outcome_note *note)
+{
+    note->step = "set up";
+    if (set_up(spec, parent) == 0) {
+        note->step = "chdir";
+        if (!spec->dir || chdir(spec->dir) == 0) {
+            note->step = "exec";
+            sigprocmask(SIG_SETMASK, &spec->user->mask, NULL);
+            execve(spec->path, spec->argv, spec->envp);
+            if (errno == ENOEXEC)
+                exec_script(spec);
+        }
+    }
+    note->errnum = errno;
+    _exit(127);
+}
+
+pid_t child_start(const struct child_spec *spec, const char **step)
+{
+    volatile pid_t pid;
+    struct outcome_note note = { "fork", 0 };
+    pid_t self = getpid();
+    sigset_t all, before;
+
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    pid = vfork();
+    if (pid == 0)
+        run_child(spec, self, &note);
+    if (pid < 0)
+        note.errnum = errno;
+    else if (note.errnum)
+        waitpid(pid, NULL, 0);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    *step = note.step;
+    errno = note.errnum;
+    return note.errnum ? -1 : pid;
+}
+
+/* --- finding the program ----------------------------------------------- */
+
+static int absolute(const char *dir, const char *name, char *out, size_t size)
+{
+    char cwd[PATH_MAX];
+    int n;
+
+    if (*name == '/')
+        n = snprintf(out, size, "%s", name);
+    else if (dir && *dir == '/')
+        n = snprintf(out, size, "%s/%s", dir, name);
+    else if (!getcwd(cwd, sizeof cwd))
+        return -1;
+    else if (dir)
+        n = snprintf(out, size, "%s/%s/%s", cwd, dir, name);
+    else
+        n = snprintf(out, size, "%s/%s", cwd, name);
+    if (n < 0 || (size_t)n >= size) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    return 0;
+}
+
+/* 0 if out can be executed, else errno: ENOENT or why not. */
+static int executable(const char *file)
+{
+    struct stat st;
+
+    if (stat(file, &st) < 0)
+        return errno;
+    if (S_ISDIR(st.st_mode))
+        return EISDIR;
+    return access(file, X_OK) < 0 ? errno : 0;
+}
+
+static int try(const char *dir, const char *name, char *out, size_t size, int *why)
+{
+    int rc = absolute(dir, name, out, size) < 0 ? errno : executable(out);
+
+    if (rc && rc != ENOENT && rc != ENOTDIR)
+        *why = rc;           /* there, but of no use: worth more than "not found" */
+    return rc;
+}
+
+static int search(const char *list, const char *name, char *out, size_t size, int *why)
+{
+    char dir[PATH_MAX];
+
+    while (list) {
+        const char *colon = strchrnul(list, ':');
+        size_t n = (size_t)(colon - list);
+
+        if (n < sizeof dir) {
+            memcpy(dir, n ? list : ".", n ? n : 1);
+            dir[n ? n : 1] = '\0';
+            if (try(dir, name, out, size, why) == 0)
+                return 0;
+        }
+        list = *colon ? colon + 1 : NULL;
+    }
+    return -1;
+}
+
+int program_find(const char *name, const char *dir, const char *first, const char *path,
+                 char *out, size_t size, int *status, struct err *e)
+{
+    int why = ENOENT;
+    bool found;
+
+    if (strchr(name, '/'))
+        found = try(dir, name, out, size, &why) == 0 ||
+                (dir && *name != '/' && try(NULL, name, out, size, &why) == 0);
+    else
+        found = search(first, name, out, size, &why) == 0 ||
+                search(path, name, out, size, &why) == 0;
+    if (found)
+        return 0;
+    *status = why == ENOENT ? 127 : 126;
+    return err_set(e, ERR_OTHER, "%s: %s", name, why == ENOENT && !strchr(name, '/') ?
+                   "not found in PATH" : strerror(why));
+}

@@ -1,0 +1,42 @@
+/* child.h - start one process of a job. */
+#ifndef MPIEXEC_LITE_CHILD_H
+#define MPIEXEC_LITE_CHILD_H
+
+#include "wire/err.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+/* What the user's process was given at its start and a child gets back; taken
+ * before the launcher changes any of it. */
+struct inherited {
+    sigset_t      mask;
+    struct sigaction sigpipe, sigchld;
+    struct rlimit files;         /* RLIMIT_NOFILE */
+};
+void inherited_save(struct inherited *in);
+
+struct child_spec {
+    const char  *path;           /* what to execute: absolute, or relative to dir */
+    char *const *argv, *const *envp;
+    const char  *dir;            /* NULL: the launcher's own */
+    int          in, out, err;   /* descriptors that become 0, 1, 2; stay the caller's */
+    int          keep;           /* a close-on-exec descriptor that the child keeps, or -1 */
+    const struct inherited *user;
+};
+
+/* Start it, in a process group of its own, to be killed when we die.  Returns
+ * when the program runs (or could not be): its pid, or -1 with errno and *step
+ * the name of what failed ("fork", "chdir", "exec"). */
+pid_t child_start(const struct child_spec *spec, const char **step);
+
+/* Find a program as a shell does: name with a '/' as it is (relative to dir, else
+ * to the launcher's directory), else in the directories of `first`, then `path`
+ * (colon lists, either may be NULL).  0 and out (size bytes), or -1: e says why
+ * and *status is 127 (missing) or 126 (not executable). */
+int program_find(const char *name, const char *dir, const char *first, const char *path,
+                 char *out, size_t size, int *status, struct err *e);
+
+#endif

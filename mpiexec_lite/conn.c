@@ -1,0 +1,151 @@
+/* conn.c - see conn.h */
+#include "mpiexec_lite/conn.h"
+
+#include "wire/limits.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+void pmi_conn_close(struct pmi_conn *c)
+{
+    if (c->fd < 0)
+        return;
+    ev_io_stop(c->env->loop, &c->readable);
+    ev_io_stop(c->env->loop, &c->writable);
+    close(c->fd);
+    c->fd = -1;
+    conn_free(c->core);
+    c->core = NULL;
+    buf_clear(&c->out);
+}
+
+static void closed(struct pmi_conn *c)
+{
+    pmi_conn_close(c);
+    c->env->ops->closed(c->env->host, c);
+}
+
+/* One read, served.  False when there was nothing, or the stream is over. */
+static bool serve_some(struct pmi_conn *c)
+{
+    ssize_t n = c->failed ? 0 : recv(c->fd, c->env->buffer, c->env->size, MSG_DONTWAIT);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return false;
+    if (n > 0) {
+        conn_input(c->core, c->env->buffer, (size_t)n);
+        if (!c->failed)
+            return true;
+    } else if (n == 0 && !c->failed) {
+        conn_eof(c->core);
+    }
+    closed(c);
+    return false;
+}
+
+/* Not read while it does not take its replies, or has too many open requests. */
+static bool must_hold(const struct pmi_conn *c)
+{
+    return !c->failed && (c->out.len > LIMIT_QUEUED || conn_full(c->core));
+}
+
+/* Also fed, without input, when something was sent to a connection held back. */
+static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
+{
+    struct pmi_conn *c = w->data;
+
+    (void)revents;
+    if (must_hold(c)) {
+        c->held = true;
+        ev_io_stop(loop, w);
+        return;
+    }
+    if (c->held) {
+        c->held = false;
+        ev_io_start(loop, w);
+    }
+    serve_some(c);
+}
+
+/* Send what is queued.  False when the peer is gone. */
+static bool send_queued(struct pmi_conn *c)
+{
+    while (c->out.len) {
+        ssize_t n = send(c->fd, buf_bytes(&c->out), c->out.len, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+        if (n < 0)
+            return errno == EAGAIN || errno == EINTR;
+        buf_consume(&c->out, (size_t)n);
+    }
+    return true;
+}
+
+static void on_writable(struct ev_loop *loop, ev_io *w, int revents)
+{
+    struct pmi_conn *c = w->data;
+
+    (void)revents;
+    if (!send_queued(c))
+        buf_consume(&c->out, c->out.len);        /* its end is seen by reading */
+    if (!c->out.len)
+        ev_io_stop(loop, &c->writable);
+    if (c->held)
+        ev_feed_event(loop, &c->readable, EV_READ);
+}
+
+int pmi_conn_init(struct pmi_conn *c, const struct pmi_conn_env *env, struct job *j,
+                  struct member *m, int fd)
+{
+    *c = (struct pmi_conn){ .env = env, .fd = fd };
+    c->core = conn_new(env->server, j, m, c);
+    if (!c->core) {
+        close(fd);
+        c->fd = -1;
+        return -1;
+    }
+    ev_io_init(&c->readable, on_readable, fd, EV_READ);
+    ev_io_init(&c->writable, on_writable, fd, EV_WRITE);
+    c->readable.data = c->writable.data = c;
+    ev_io_start(env->loop, &c->readable);
+    return 0;
+}
+
+void pmi_conn_drain(struct pmi_conn *c)
+{
+    while (c->fd >= 0 && serve_some(c))
+        ;
+}
+
+size_t pmi_conn_send(struct pmi_conn *c, const char *data, size_t len)
+{
+    ssize_t n = 0;
+
+    if (c->fd < 0)
+        return 0;
+    if (c->held)                         /* an answer: perhaps it may be read again */
+        ev_feed_event(c->env->loop, &c->readable, EV_READ);
+    if (!c->out.len) {
+        n = send(c->fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (n < 0 && errno != EAGAIN && errno != EINTR)
+            return 0;                    /* gone: its end is seen by reading */
+        if (n < 0)
+            n = 0;
+    }
+    if ((size_t)n == len)
+        return 0;
+    buf_add(&c->out, data + n, len - (size_t)n);
+    if (c->out.failed)
+        pmi_conn_fail(c);
+    else
+        ev_io_start(c->env->loop, &c->writable);
+    return c->out.len;
+}
+
+void pmi_conn_fail(struct pmi_conn *c)
+{
+    if (c->failed || c->fd < 0)
+        return;
+    c->failed = true;
+    ev_feed_event(c->env->loop, &c->readable, EV_READ);
+}

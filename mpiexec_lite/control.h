@@ -1,0 +1,50 @@
+/* control.h - what front end and root say to each other, over a socket pair.
+ *
+ * The frames are PMI-2's (wire/FORMAT), with payload for stdin:
+ *
+ *   front -> root   cmd=signal;signo=N;             a signal came to the launcher
+ *                   cmd=stdin;payload=N; + N bytes  at most what was granted
+ *                   cmd=stdin-eof;
+ *   root -> front   cmd=credit;bytes=N;             that much stdin may come
+ *                   cmd=stdin-closed;               nobody reads stdin any more
+ *                   cmd=stopped;                    the ranks are stopped (SIGTSTP)
+ *
+ * Root's exit status is the job's.  The end of the stream is the end of the
+ * other process. */
+#ifndef MPIEXEC_LITE_CONTROL_H
+#define MPIEXEC_LITE_CONTROL_H
+
+#include "wire/msg.h"
+
+enum { CONTROL_CREDIT = 65536 };     /* bytes of stdin on the way at most */
+
+struct control_ops {                 /* NULL where a side does not take the message */
+    void (*signal)(void *host, int signo);
+    void (*input)(void *host, const char *data, size_t len);     /* a piece of stdin */
+    void (*input_end)(void *host);
+    void (*credit)(void *host, size_t bytes);
+    void (*input_closed)(void *host);
+    void (*stopped)(void *host);
+};
+
+struct control {
+    int           fd;                /* borrowed, blocking */
+    struct framer framer;
+    struct msg    msg;               /* scratch */
+    const struct control_ops *ops;
+    void         *host;
+};
+
+void control_init(struct control *c, int fd, const struct control_ops *ops, void *host);
+void control_clear(struct control *c);
+
+/* Read once and call the ops.  1; 0 at the end of the stream; -1: it is broken
+ * (e says how).  Does not block if there is nothing. */
+int control_read(struct control *c, struct err *e);
+
+/* Send a message with one number (key NULL: none), or a piece of stdin.  The
+ * other side being gone is not an error here: reading sees it. */
+void control_send(struct control *c, const char *cmd, const char *key, long long n);
+void control_send_input(struct control *c, const char *data, size_t len);
+
+#endif

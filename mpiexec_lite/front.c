@@ -1,0 +1,239 @@
+/* front.c - see front.h */
+#include "mpiexec_lite/front.h"
+
+#include "mpiexec_lite/control.h"
+#include "mpiexec_lite/job.h"
+#include "mpiexec_lite/sweep.h"
+#include "mpiexec_lite/usage.h"
+
+#include <errno.h>
+#include <ev.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* How often a launcher in the background looks whether it has come forward. */
+static const double BACKGROUND_LOOK = 0.5;
+
+struct front {
+    const struct front_args *args;
+    struct ev_loop *loop;
+    struct control  control;
+    int             signals;         /* signalfd */
+    ev_io           on_signals, on_control, on_input;
+    ev_timer        look;
+    size_t          credit;          /* bytes of stdin the root will take */
+    bool            input_open, terminal;
+    int             last_signal;     /* the last ending signal that was handed on */
+    int             status;          /* wait status of the root */
+};
+
+/* --- stdin ------------------------------------------------------------- */
+
+/* A terminal is read only by the process group in its foreground. */
+static bool may_read(const struct front *f)
+{
+    return !f->terminal || tcgetpgrp(STDIN_FILENO) == getpgrp();
+}
+
+static void close_input(struct front *f)
+{
+    f->input_open = false;
+    ev_io_stop(f->loop, &f->on_input);
+    ev_timer_stop(f->loop, &f->look);
+}
+
+static void want_input(struct front *f)
+{
+    ev_timer_stop(f->loop, &f->look);
+    if (!f->input_open || !f->credit) {
+        ev_io_stop(f->loop, &f->on_input);
+    } else if (may_read(f)) {
+        ev_io_start(f->loop, &f->on_input);
+    } else {
+        ev_io_stop(f->loop, &f->on_input);
+        ev_timer_set(&f->look, BACKGROUND_LOOK, 0.);
+        ev_timer_start(f->loop, &f->look);
+    }
+}
+
+static void on_look(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    (void)loop;
+    (void)revents;
+    want_input(w->data);
+}
+
+static void on_input(struct ev_loop *loop, ev_io *w, int revents)
+{
+    struct front *f = w->data;
+    char data[32768];
+    ssize_t n;
+
+    (void)loop;
+    (void)revents;
+    if (!may_read(f)) {
+        want_input(f);
+        return;
+    }
+    n = read(STDIN_FILENO, data, f->credit < sizeof data ? f->credit : sizeof data);
+    if (n > 0) {
+        f->credit -= (size_t)n;
+        control_send_input(&f->control, data, (size_t)n);
+        want_input(f);
+    } else if (n == 0 || (errno != EINTR && errno != EAGAIN)) {
+        control_send(&f->control, "stdin-eof", NULL, 0);
+        close_input(f);
+    }
+}
+
+/* --- from the root ----------------------------------------------------- */
+
+static void root_credit(void *host, size_t bytes)
+{
+    struct front *f = host;
+
+    f->credit += bytes;
+    want_input(f);
+}
+
+static void root_input_closed(void *host)
+{
+    close_input(host);
+}
+
+/* The ranks are stopped: so are we, now, until someone continues us. */
+static void root_stopped(void *host)
+{
+    (void)host;
+    raise(SIGSTOP);
+}
+
+static const struct control_ops control_ops = {
+    .credit = root_credit, .input_closed = root_input_closed, .stopped = root_stopped,
+};
+
+static void on_control(struct ev_loop *loop, ev_io *w, int revents)
+{
+    struct front *f = w->data;
+
+    (void)revents;
+    if (control_read(&f->control, NULL) <= 0)    /* it has ended, or will: SIGCHLD */
+        ev_io_stop(loop, w);
+}
+
+/* --- signals ----------------------------------------------------------- */
+
+/* The root is our only child of interest; what else ends here was orphaned. */
+static void on_child(struct front *f)
+{
+    pid_t pid;
+    int status;
+
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+        if (pid == f->args->root) {
+            f->status = status;
+            ev_break(f->loop, EVBREAK_ALL);
+        }
+}
+
+static void on_signal(struct front *f, int signo)
+{
+    if (signo == SIGCHLD) {
+        on_child(f);
+        return;
+    }
+    if (signo == SIGINT || signo == SIGTERM || signo == SIGHUP)
+        f->last_signal = f->last_signal ? f->last_signal : signo;
+    control_send(&f->control, "signal", "signo", signo);
+    if (signo == SIGCONT)
+        want_input(f);
+}
+
+static void on_signals(struct ev_loop *loop, ev_io *w, int revents)
+{
+    struct front *f = w->data;
+    struct signalfd_siginfo info;
+
+    (void)loop;
+    (void)revents;
+    while (read(f->signals, &info, sizeof info) == sizeof info)
+        on_signal(f, (int)info.ssi_signo);
+}
+
+static int open_signals(struct front *f)
+{
+    static const int all[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM,
+                               SIGTSTP, SIGCONT, SIGCHLD };
+    sigset_t set;
+
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        sigaddset(&set, all[i]);
+    sigprocmask(SIG_SETMASK, &set, NULL);
+    signal(SIGTTIN, SIG_IGN);        /* a read that races with "bg" fails instead */
+    f->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return f->signals < 0 ? -1 : 0;
+}
+
+/* --- run --------------------------------------------------------------- */
+
+static void watch(struct front *f)
+{
+    ev_io_init(&f->on_signals, on_signals, f->signals, EV_READ);
+    ev_io_init(&f->on_control, on_control, f->args->control, EV_READ);
+    ev_io_init(&f->on_input, on_input, STDIN_FILENO, EV_READ);
+    ev_timer_init(&f->look, on_look, 0., 0.);
+    f->on_signals.data = f->on_control.data = f->on_input.data = f->look.data = f;
+    ev_io_start(f->loop, &f->on_signals);
+    ev_io_start(f->loop, &f->on_control);
+}
+
+/* How the root's end reads as the exit status of the launcher. */
+static int conclude(struct front *f, int *signo)
+{
+    int left = sweep_any() ? sweep_all(5) : 0, status;
+
+    if (left)
+        fprintf(stderr, "mpiexec_lite: cleanup incomplete: %d processes could not be killed\n",
+                left);
+    if (WIFSIGNALED(f->status)) {
+        fprintf(stderr, "mpiexec_lite: the launcher's server process (pid %d) was killed by "
+                "signal %d (%s); the job was ended\n", (int)f->args->root,
+                WTERMSIG(f->status), strsignal(WTERMSIG(f->status)));
+        return EXIT_LAUNCHER;
+    }
+    status = WEXITSTATUS(f->status);
+    if (f->last_signal && status == 128 + f->last_signal)
+        *signo = f->last_signal;
+    if (f->args->plan->verbose)
+        fprintf(stderr, "mpiexec_lite: front end: peak memory %ld KiB\n", usage_peak_kib());
+    return status;
+}
+
+int front_run(const struct front_args *args, int *signo)
+{
+    struct front f = { .args = args, .signals = -1, .input_open = args->forward_input,
+                       .terminal = isatty(STDIN_FILENO) };
+    int status = EXIT_LAUNCHER;
+
+    *signo = 0;
+    control_init(&f.control, args->control, &control_ops, &f);
+    f.loop = ev_loop_new(EVBACKEND_EPOLL | EVFLAG_NOENV);
+    if (!f.loop || open_signals(&f) < 0) {
+        fprintf(stderr, "mpiexec_lite: cannot set up: %s\n", strerror(errno));
+        kill(args->root, SIGKILL);
+        sweep_all(5);
+    } else {
+        watch(&f);
+        ev_run(f.loop, 0);
+        status = conclude(&f, signo);
+    }
+    control_clear(&f.control);
+    if (f.loop)
+        ev_loop_destroy(f.loop);
+    return status;
+}

@@ -1,0 +1,362 @@
+/* job.c - see job.h */
+#include "mpiexec_lite/job.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+enum { MAX_LINES = 20 };
+static const double KILL_STEP = 2.0;     /* seconds between the steps */
+static const double STUCK_GRACE = 2.0;   /* for a rank that left in silence with 0 */
+
+/* The steps of ending a job; a failure begins at the second. */
+static const int escalation[] = { SIGINT, SIGTERM, SIGKILL };
+enum { STEP_INT, STEP_TERM, STEP_KILL, STEPS };
+
+int launch_init(struct launch *l, const struct job_ops *ops, void *host, int size)
+{
+    *l = (struct launch){ .ops = ops, .host = host, .size = size, .stuck_rank = -1,
+                          .hung_rank = -1, .next_kill = STEPS };
+    l->ranks = calloc((size_t)size, sizeof *l->ranks);
+    return l->ranks ? 0 : -1;
+}
+
+void launch_clear(struct launch *l)
+{
+    free(l->ranks);
+    l->ranks = NULL;
+}
+
+int shell_status(int wstatus)
+{
+    return WIFSIGNALED(wstatus) ? 128 + WTERMSIG(wstatus) : WEXITSTATUS(wstatus);
+}
+
+/* --- telling ----------------------------------------------------------- */
+
+__attribute__((format(printf, 2, 3)))
+static void tell(struct launch *l, const char *fmt, ...)
+{
+    char text[2048];
+    va_list ap;
+
+    if (l->told++ >= MAX_LINES)
+        return;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    l->ops->tell(l->host, text);
+}
+
+struct who { char text[512]; };
+
+static struct who who(const struct launch *l, int rank)
+{
+    struct who w;
+
+    snprintf(w.text, sizeof w.text, "rank %d on %s (pid %d, %s)", rank, l->hostname,
+             (int)l->ranks[rank].pid, l->program(l->host, rank));
+    return w;
+}
+
+static void tell_signal(struct launch *l, int rank, int wstatus)
+{
+    const char *name = sigabbrev_np(WTERMSIG(wstatus));
+
+    tell(l, "%s killed by signal %d (SIG%s)%s", who(l, rank).text, WTERMSIG(wstatus),
+         name ? name : "?", WCOREDUMP(wstatus) ? ", core dumped" : "");
+}
+
+/* --- ending ------------------------------------------------------------ */
+
+static void kill_step(struct launch *l, double now)
+{
+    l->ops->kill_all(l->host, escalation[l->next_kill++]);
+    l->kill_at = l->next_kill < STEPS ? now + KILL_STEP : 0;
+}
+
+/* End the job, from this step of the escalation on. */
+static void end_job(struct launch *l, double now, int status, int step)
+{
+    if (!l->ending) {
+        l->ending = true;
+        l->status = status;
+    }
+    l->stuck_at = l->hung_at = l->deadline = 0;
+    if (l->next_kill == STEPS && !l->kill_at) {
+        l->next_kill = step;
+        kill_step(l, now);
+    } else if (step >= l->next_kill) {
+        l->next_kill = step;
+        kill_step(l, now);
+    }
+}
+
+/* --- what happened ----------------------------------------------------- */
+
+void launch_started(struct launch *l, int rank, pid_t pid)
+{
+    l->ranks[rank].pid = pid;
+    l->running++;
+}
+
+void launch_failed_to_start(struct launch *l, double now, int rank, const char *step,
+                            int errnum)
+{
+    int status = EXIT_LAUNCHER;
+
+    if (!strcmp(step, "exec"))
+        status = errnum == ENOENT || errnum == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+    if (!l->ending)
+        tell(l, "%s: cannot start rank %d (%s): %s: %s", l->hostname, rank,
+             l->program(l->host, rank), step, strerror(errnum));
+    end_job(l, now, status, STEP_TERM);
+}
+
+void launch_initialized(struct launch *l, int rank)
+{
+    l->ranks[rank].pmi = PMI_INSIDE;
+}
+
+void launch_finalized(struct launch *l, int rank)
+{
+    l->ranks[rank].pmi = PMI_DONE;
+}
+
+/* 1..255, as a status that a shell can see and that is not success. */
+static int failure_code(int code)
+{
+    return code & 255 ? code & 255 : 1;
+}
+
+void launch_aborted(struct launch *l, double now, int rank, bool world, int code,
+                    const char *text)
+{
+    if (!world) {
+        l->ranks[rank].forgiven = true;
+        l->ranks[rank].code = failure_code(code);
+        l->ops->kill_rank(l->host, rank, SIGTERM);
+        return;
+    }
+    if (l->ending)
+        return;
+    tell(l, "%s called abort(%d)%s%s", who(l, rank).text, code, *text ? ": " : "", text);
+    end_job(l, now, failure_code(code), STEP_TERM);
+}
+
+void launch_protocol(struct launch *l, double now, int rank, const char *why)
+{
+    if (!l->ending)
+        tell(l, "%s broke the PMI protocol: %s", who(l, rank).text, why);
+    end_job(l, now, 1, STEP_TERM);
+}
+
+void launch_hung_up(struct launch *l, double now, int rank)
+{
+    if (l->ending || l->hung_at > 0 || l->ranks[rank].pmi != PMI_INSIDE || l->keep_going)
+        return;
+    l->hung_rank = rank;
+    l->hung_at = now + STUCK_GRACE;
+}
+
+void launch_stuck(struct launch *l, double now, int missing, int waiting)
+{
+    const struct rank_state *r = &l->ranks[missing];
+    int status;
+
+    if (l->ending || l->stuck_at > 0 || l->keep_going)
+        return;
+    status = r->ended ? shell_status(r->wstatus) : 0;
+    l->stuck_rank = missing;
+    l->stuck_at = now + (status ? 0 : STUCK_GRACE);
+    (void)waiting;
+}
+
+static void end_stuck(struct launch *l, double now)
+{
+    const struct rank_state *r = &l->ranks[l->stuck_rank];
+    int status = r->ended ? shell_status(r->wstatus) : 0;
+
+    tell(l, "%s exited with %d %s, and others wait for it in a fence",
+         who(l, l->stuck_rank).text, status,
+         r->pmi == PMI_DONE ? "after finalize" : "before init");
+    end_job(l, now, status ? status : 1, STEP_TERM);
+}
+
+/* An end that is a failure of its own: a signal, or an exit inside PMI. */
+static bool failed(const struct launch *l, int rank, int wstatus)
+{
+    const struct rank_state *r = &l->ranks[rank];
+
+    if (r->forgiven)
+        return false;
+    return WIFSIGNALED(wstatus) || r->pmi == PMI_INSIDE ||
+           (l->end_on_nonzero && WEXITSTATUS(wstatus));
+}
+
+void launch_ended(struct launch *l, double now, int rank, int wstatus)
+{
+    struct rank_state *r = &l->ranks[rank];
+    int code = shell_status(wstatus);
+
+    r->ended = true;
+    r->wstatus = wstatus;
+    l->running--;
+    if (l->hung_rank == rank)
+        l->hung_at = 0;
+    if (l->ending || !failed(l, rank, wstatus))
+        return;
+    if (WIFSIGNALED(wstatus))
+        tell_signal(l, rank, wstatus);
+    else
+        tell(l, "%s exited with %d%s", who(l, rank).text, code,
+             r->pmi == PMI_INSIDE ? " without finalize" : "");
+    if (l->keep_going) {
+        if (!l->status)
+            l->status = code ? code : 1;
+        return;
+    }
+    end_job(l, now, code ? code : 1, STEP_TERM);
+}
+
+void launch_signal(struct launch *l, double now, int signo)
+{
+    bool interrupt = signo == SIGINT;
+
+    if (signo != SIGINT && signo != SIGTERM && signo != SIGHUP) {
+        l->ops->kill_all(l->host, signo);
+        return;
+    }
+    l->interrupts += interrupt;
+    if (!l->ending)
+        l->signal = signo;
+    if (l->interrupts > 1) {
+        l->next_kill = STEPS;
+        l->kill_at = 0;
+        end_job(l, now, 128 + signo, STEP_KILL);
+    } else {
+        end_job(l, now, 128 + signo, interrupt ? STEP_INT : STEP_TERM);
+    }
+}
+
+void launch_broken(struct launch *l, double now, int status, const char *text)
+{
+    if (!l->ending)
+        tell(l, "%s", text);
+    end_job(l, now, status, STEP_TERM);
+}
+
+void launch_reader_gone(struct launch *l, double now)
+{
+    end_job(l, now, 128 + SIGPIPE, STEP_TERM);
+}
+
+/* --- time -------------------------------------------------------------- */
+
+static double earlier(double a, double b)
+{
+    if (!(a > 0))
+        return b;
+    return b > 0 && b < a ? b : a;
+}
+
+double launch_due(const struct launch *l)
+{
+    return earlier(earlier(l->kill_at, l->hung_at), earlier(l->stuck_at, l->deadline));
+}
+
+static bool due(double at, double now)
+{
+    return at > 0 && at <= now;
+}
+
+void launch_tick(struct launch *l, double now)
+{
+    if (due(l->kill_at, now))
+        kill_step(l, now);
+    if (due(l->stuck_at, now)) {
+        l->stuck_at = 0;
+        end_stuck(l, now);
+    }
+    if (due(l->hung_at, now)) {
+        l->hung_at = 0;
+        launch_protocol(l, now, l->hung_rank, "closed its connection without finalize");
+    }
+    if (due(l->deadline, now)) {
+        tell(l, "time is up: APPLICATION TIMED OUT");
+        end_job(l, now, EXIT_TIMEOUT, STEP_TERM);
+    }
+}
+
+/* --- the end ----------------------------------------------------------- */
+
+bool launch_over(const struct launch *l)
+{
+    return l->running == 0;
+}
+
+/* The end of the run of ranks that ended as `rank` did. */
+static int last_alike(const struct launch *l, int rank)
+{
+    int last = rank;
+
+    while (last + 1 < l->size && l->ranks[last + 1].ended &&
+           l->ranks[last + 1].wstatus == l->ranks[rank].wstatus)
+        last++;
+    return last;
+}
+
+static void tell_nonzero(struct launch *l)
+{
+    for (int r = 0; r < l->size; r++) {
+        int last;
+
+        if (!l->ranks[r].ended || !l->ranks[r].wstatus || l->ranks[r].forgiven)
+            continue;
+        last = last_alike(l, r);
+        if (last > r)
+            tell(l, "ranks %d-%d on %s (%s) exited with %d", r, last, l->hostname,
+                 l->program(l->host, r), shell_status(l->ranks[r].wstatus));
+        else
+            tell(l, "%s exited with %d", who(l, r).text, shell_status(l->ranks[r].wstatus));
+        r = last;
+    }
+}
+
+int launch_status(struct launch *l)
+{
+    int highest = 0;
+
+    if (l->ending || l->status)
+        return l->status;
+    for (int r = 0; r < l->size; r++) {
+        const struct rank_state *s = &l->ranks[r];
+        int code = s->forgiven ? s->code : s->ended ? shell_status(s->wstatus) : 0;
+
+        if (code > highest)
+            highest = code;
+    }
+    if (highest)
+        tell_nonzero(l);
+    return highest;
+}
+
+void launch_tell_statuses(struct launch *l)
+{
+    for (int r = 0; r < l->size; r++) {
+        int last = last_alike(l, r);
+        char text[128], range[32];
+
+        if (!l->ranks[r].ended)
+            continue;
+        snprintf(range, sizeof range, last > r ? "ranks %d-%d" : "rank %d", r, last);
+        snprintf(text, sizeof text, "exit status of %s: %d", range,
+                 shell_status(l->ranks[r].wstatus));
+        l->ops->tell(l->host, text);
+        r = last;
+    }
+}

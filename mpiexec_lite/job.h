@@ -1,0 +1,108 @@
+/* job.h - what becomes of a run: the launcher's decisions, without I/O.
+ *
+ * Told what happened (a process started, ended, spoke PMI, aborted; a signal, a
+ * time-out), it decides what to kill and when, what to tell the user, and the
+ * exit status.  Every input carries the time, in seconds of a clock that only
+ * goes forward.  The rules are those of mpiexec_lite(1), EXIT STATUS and
+ * SIGNALS:
+ *
+ * - The first failure in time ends the job and gives the exit status; what dies
+ *   after it is a consequence and is not reported.
+ * - If every rank ran to its own end, the highest exit status counts.
+ * - TERM, and 2 s later KILL; by our own SIGINT: INT, TERM 2 s later, KILL 2 s
+ *   after that; a second SIGINT: KILL at once.
+ *
+ * Not thread-safe; any number of jobs may exist. */
+#ifndef MPIEXEC_LITE_JOB_H
+#define MPIEXEC_LITE_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum {
+    EXIT_USAGE = 2, EXIT_TIMEOUT = 124, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127,
+    EXIT_LAUNCHER = 255
+};
+
+struct job_ops {
+    /* Signal the process group of every rank that lives, or of one rank. */
+    void (*kill_all)(void *host, int signo);
+    void (*kill_rank)(void *host, int rank, int signo);
+    /* One line for the user, without prefix and newline; the host escapes it. */
+    void (*tell)(void *host, const char *text);
+};
+
+enum pmi_phase { PMI_NONE, PMI_INSIDE, PMI_DONE };       /* before init .. after finalize */
+
+struct rank_state {
+    pid_t          pid;          /* 0: never started */
+    bool           ended;
+    enum pmi_phase pmi;
+    bool           forgiven;     /* ended on its own wish (Abort(FALSE)): no failure */
+    int            code;         /* which then counts as its exit status */
+    int            wstatus;      /* as wait4 gave it; once ended */
+};
+
+struct launch {                  /* the run being decided */
+    const struct job_ops *ops;
+    void        *host;
+    const char  *hostname;       /* borrowed, for messages */
+    const char *(*program)(void *host, int rank);    /* for messages: its short name */
+    bool         end_on_nonzero, keep_going;
+    int          size, running;
+    struct rank_state *ranks;    /* owned */
+    bool         ending;         /* a cause was found: the rest is consequence */
+    int          status;         /* exit status, once ending */
+    int          signal;         /* our own signal that ended the job, or 0 */
+    int          interrupts;     /* SIGINTs received */
+    int          stuck_rank;     /* whom a fence misses, -1: none */
+    double       stuck_at;       /* when that ends the job; 0: never */
+    int          hung_rank;      /* who closed its PMI connection inside PMI, -1: none */
+    double       hung_at;        /* when that counts as a failure, if it has not ended */
+    int          next_kill;      /* index into the escalation; see job.c */
+    double       kill_at;        /* when the next step is due; 0: none */
+    double       deadline;       /* -timeout; 0: none */
+    int          told;           /* lines told so far */
+};
+
+/* 0, or -1: no memory. */
+int  launch_init(struct launch *l, const struct job_ops *ops, void *host, int size);
+void launch_clear(struct launch *l);
+
+void launch_started(struct launch *l, int rank, pid_t pid);
+/* The program of a rank could not be started; errnum is of the failing step. */
+void launch_failed_to_start(struct launch *l, double now, int rank, const char *step,
+                            int errnum);
+void launch_initialized(struct launch *l, int rank);
+void launch_finalized(struct launch *l, int rank);
+void launch_aborted(struct launch *l, double now, int rank, bool world, int code,
+                    const char *text);
+/* The rank broke the PMI protocol. */
+void launch_protocol(struct launch *l, double now, int rank, const char *why);
+/* The rank has closed its PMI connection; it may be about to end, or not. */
+void launch_hung_up(struct launch *l, double now, int rank);
+/* A fence of `waiting` misses `missing`, which has ended. */
+void launch_stuck(struct launch *l, double now, int missing, int waiting);
+void launch_ended(struct launch *l, double now, int rank, int wstatus);
+/* A signal to the launcher: INT, TERM, HUP end the job; others are forwarded. */
+void launch_signal(struct launch *l, double now, int signo);
+/* The launcher itself cannot go on; text says why. */
+void launch_broken(struct launch *l, double now, int status, const char *text);
+/* The reader of our output is gone: end quietly with 141. */
+void launch_reader_gone(struct launch *l, double now);
+
+/* When launch_tick is due next (0: never), and what is due then. */
+double launch_due(const struct launch *l);
+void   launch_tick(struct launch *l, double now);
+
+bool launch_over(const struct launch *l);        /* every rank that started has ended */
+/* The exit status once it is over; reports ranks that ended non-zero. */
+int  launch_status(struct launch *l);
+/* Raw statuses of all ranks, one line (-print-all-exitcodes). */
+void launch_tell_statuses(struct launch *l);
+
+/* The status a shell would show for a wait status: 128 + signal, or the code. */
+int  shell_status(int wstatus);
+
+#endif

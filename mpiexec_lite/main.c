@@ -1,0 +1,163 @@
+/* main.c - mpiexec_lite: read the command line, fork the root, be its front end. */
+#include "mpiexec_lite/child.h"
+#include "mpiexec_lite/env.h"
+#include "mpiexec_lite/front.h"
+#include "mpiexec_lite/job.h"
+#include "mpiexec_lite/opts.h"
+#include "mpiexec_lite/root.h"
+#include "mpiexec_lite/sweep.h"
+#include "mpiexec_lite/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static int complain(const char *text, int status)
+{
+    fprintf(stderr, "mpiexec_lite: %s\n", text);
+    return status;
+}
+
+/* Descriptors 0, 1 and 2 exist, so that none of ours gets their number. */
+static int fill_standard(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= 2);
+    if (fd < 0)
+        return -1;
+    close(fd);
+    return 0;
+}
+
+/* The program of every block, found now, so that a typing error costs nothing. */
+static int find_programs(const struct plan *p, char **programs)
+{
+    const char *path = env_get(environ, "PATH");
+
+    for (size_t a = 0; a < p->napps; a++) {
+        const struct app *app = &p->apps[a];
+        char found[PATH_MAX];
+        struct err e = { 0 };
+        int status;
+
+        if (program_find(app->argv.v[0], app->wdir, app->path, path ? path : "/usr/bin:/bin",
+                         found, sizeof found, &status, &e) < 0)
+            return complain(e.text, status);
+        programs[a] = strdup(found);
+        if (!programs[a])
+            return complain("no memory", EXIT_LAUNCHER);
+    }
+    return 0;
+}
+
+static void be_root(struct root_args *args, int fd[2])
+{
+    close(fd[0]);
+    args->control = fd[1];
+    if (setsid() < 0)
+        _exit(complain("cannot start a session for the server process", EXIT_LAUNCHER));
+    exit(root_run(args));
+}
+
+/* A terminal is forwarded; anything else a rank gets itself. */
+static bool forwards_input(const struct plan *p)
+{
+    if (p->stdin_mode == STDIN_ALL)
+        return true;
+    return p->stdin_mode == STDIN_RANK && isatty(STDIN_FILENO);
+}
+
+static int start(const struct plan *p, struct root_args *args, int *signo)
+{
+    struct front_args front = { .plan = p, .forward_input = forwards_input(p) };
+    int fd[2], status;
+
+    args->input = front.forward_input ? -1 : STDIN_FILENO;
+    if (sweep_prepare() < 0 ||
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) < 0)
+        return complain(strerror(errno), EXIT_LAUNCHER);
+    fflush(NULL);
+    front.root = fork();
+    if (front.root == 0)
+        be_root(args, fd);
+    close(fd[1]);
+    if (front.root < 0) {
+        close(fd[0]);
+        return complain(strerror(errno), EXIT_LAUNCHER);
+    }
+    front.control = fd[0];
+    status = front_run(&front, signo);
+    close(fd[0]);
+    return status;
+}
+
+static int run_plan(const struct plan *p, int *signo)
+{
+    char **programs = calloc(p->napps, sizeof *programs);
+    struct inherited user;
+    struct root_args args = { .plan = p, .programs = programs, .user = &user, .trace = -1 };
+    struct err e = { 0 };
+    int status;
+
+    if (!programs)
+        return complain("no memory", EXIT_LAUNCHER);
+    inherited_save(&user);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGCHLD, SIG_DFL);
+    status = find_programs(p, programs);
+    if (status == 0 && p->trace && (args.trace = trace_open(p->trace, &e)) < 0)
+        status = complain(e.text, EXIT_USAGE);
+    if (status == 0)
+        status = start(p, &args, signo);
+    if (args.trace >= 0)
+        close(args.trace);
+    for (size_t a = 0; a < p->napps; a++)
+        free(programs[a]);
+    free(programs);
+    return status;
+}
+
+/* End as the signal would have ended us, so that a shell sees why. */
+static void end_by(int signo)
+{
+    sigset_t set;
+
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);          /* not a crash: no core */
+    signal(signo, SIG_DFL);
+    sigemptyset(&set);
+    sigaddset(&set, signo);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    raise(signo);
+}
+
+int main(int argc, char **argv)
+{
+    struct plan plan;
+    struct err e = { 0 };
+    int status = EXIT_SUCCESS, signo = 0;
+    enum opts_result what;
+
+    if (fill_standard() < 0)
+        return EXIT_LAUNCHER;
+    what = opts_parse(&plan, argc, argv, environ, stdout, &e);
+    for (size_t i = 0; i < plan.warnings.n; i++)
+        complain(plan.warnings.v[i], 0);
+    if (what == OPTS_USAGE || what == OPTS_FAILED)
+        status = complain(e.text, what == OPTS_USAGE ? EXIT_USAGE : EXIT_LAUNCHER);
+    else if (what == OPTS_RUN)
+        status = run_plan(&plan, &signo);
+    plan_clear(&plan);
+    if (signo)
+        end_by(signo);
+    return status;
+}

@@ -1,0 +1,33 @@
+/* opts.h - the command line: mpiexec's options become a struct plan.
+ *
+ * Accepted is what the MPI standard asks of mpiexec, the options of MPICH's
+ * Hydra with Hydra's manner of writing them (any number of dashes, any case,
+ * "-opt value" or "-opt=value"), and the common ones of Open MPI.  One table,
+ * opts_table.c, has all of them; parsing, usage text, the manual's OPTIONS and
+ * bash completion come from it.  Nothing here exits or writes to stderr. */
+#ifndef MPIEXEC_LITE_OPTS_H
+#define MPIEXEC_LITE_OPTS_H
+
+#include "mpiexec_lite/plan.h"
+
+#include <stdio.h>
+
+enum opts_result {
+    OPTS_RUN,                /* the plan is complete: run it */
+    OPTS_DONE,               /* help or the like was asked for and is on out: exit 0 */
+    OPTS_USAGE,              /* e says in one line what is wrong: exit 2 */
+    OPTS_FAILED              /* no memory: exit 255 */
+};
+
+/* Read argv (argv[0] is skipped), a -configfile named there, and those variables
+ * of envp that stand for options.  p is set up first and is the caller's to
+ * plan_clear, whatever the result; p->warnings is to be shown even then.  argv
+ * and envp are borrowed for the call only. */
+enum opts_result opts_parse(struct plan *p, int argc, char **argv, char *const *envp,
+                            FILE *out, struct err *e);
+
+void opts_print_help(FILE *out);
+void opts_print_man(FILE *out);          /* section OPTIONS of the manual, in mdoc */
+void opts_print_completion(FILE *out);   /* a bash script */
+
+#endif

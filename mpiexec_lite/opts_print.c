@@ -1,0 +1,246 @@
+/* opts_print.c - the option table as usage text, manual and bash completion.  See
+ * opts.h. */
+#include "mpiexec_lite/opts_table.h"
+
+#include <string.h>
+
+#define WIDTH 79             /* columns of the usage text */
+#define HELP_COLUMN 26       /* where the sentences begin */
+
+static const char usage[] =
+    "Usage: mpiexec_lite [options] PROGRAM [ARG]... [: [options] PROGRAM [ARG]...]...\n"
+    "       mpiexec_lite [options] -configfile FILE\n"
+    "\n"
+    "Start copies of programs that talk to each other by MPI, or of any others.\n";
+
+static const char footer[] =
+    "\n"
+    "Options with * hold for the program that follows them, the others for the whole\n"
+    "job wherever they stand.  One dash or two, upper or lower case, -opt value or\n"
+    "-opt=value are all the same.  -- ends the options; \\: is the argument ':'.\n"
+    "-opt -h tells more about one option, man mpiexec_lite everything.\n";
+
+/* Print text, broken at blanks, in the columns from indent on.  column: where the
+ * line stands now. */
+static void print_wrapped(FILE *out, const char *text, size_t indent, size_t column)
+{
+    bool first = true;
+
+    for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
+        size_t len = strcspn(text, " ");
+
+        if (!first && column + 1 + len > WIDTH) {
+            fputc('\n', out);
+            column = 0;
+            first = true;
+        }
+        if (column < indent)
+            fprintf(out, "%*s", (int)(indent - column), "");
+        if (column < indent)
+            column = indent;
+        fprintf(out, "%s%.*s", first ? "" : " ", (int)len, text);
+        column += len + !first;
+        first = false;
+        text += len;
+    }
+    fputc('\n', out);
+}
+
+/* "-n, -np, -c N".  Its length. */
+static size_t print_synopsis(FILE *out, const struct option *o)
+{
+    char names[160];
+
+    opts_names(o, names, sizeof names);
+    return (size_t)fprintf(out, "%s%s%s", names, o->arg ? " " : "", o->arg ? o->arg : "");
+}
+
+static void print_row(FILE *out, const struct option *o)
+{
+    size_t column = (size_t)fprintf(out, "%s", o->flags & OPTION_LOCAL ? "* " : "  ");
+
+    column += print_synopsis(out, o);
+    if (column + 2 > HELP_COLUMN) {
+        fputc('\n', out);
+        column = 0;
+    }
+    print_wrapped(out, o->help, HELP_COLUMN, column);
+}
+
+void opts_print_help(FILE *out)
+{
+    fputs(usage, out);
+    for (int section = 0; section < SECTIONS; section++) {
+        fprintf(out, "\n%s:\n", opts_section_title[section]);
+        for (size_t i = 0; i < opts_count; i++)
+            if ((int)opts_table[i].section == section)
+                print_row(out, &opts_table[i]);
+    }
+    fputs(footer, out);
+}
+
+void opts_print_version(FILE *out)
+{
+    fputs("mpiexec_lite " VERSION "\n"
+          "PMI-1.1, PMI-1.2 and PMI-2.0; all ranks on this host (launcher: fork)\n", out);
+}
+
+void opts_print_one(FILE *out, const struct option *o)
+{
+    print_synopsis(out, o);
+    fputs(o->flags & OPTION_LOCAL ? "   (for the program that follows)\n" : "\n", out);
+    print_wrapped(out, o->help, 4, 0);
+    if (o->more)
+        print_wrapped(out, o->more, 4, 0);
+}
+
+/* Text for roff: dashes of options stay dashes, a backslash is shown, and nothing
+ * at the start of a line is taken for a request. */
+static void print_roff(FILE *out, const char *text)
+{
+    if (*text == '.' || *text == '\'')
+        fputs("\\&", out);
+    for (; *text; text++) {
+        if (*text == '\\')
+            fputs("\\e", out);
+        else if (*text == '-')
+            fputs("\\-", out);
+        else
+            fputc(*text, out);
+    }
+}
+
+/* ".It Fl n , Fl np , Fl c Ar N", then the sentences. */
+static void print_man_row(FILE *out, const struct option *o)
+{
+    fputs(".It", out);
+    for (const char *const *n = o->names; *n; n++) {
+        fputs(n == o->names ? " Fl " : " , Fl ", out);
+        print_roff(out, *n);
+    }
+    if (o->arg)
+        fprintf(out, " Ar %s", o->arg);
+    fputc('\n', out);
+    print_roff(out, o->help);
+    fputc('\n', out);
+    if (o->more) {
+        print_roff(out, o->more);
+        fputc('\n', out);
+    }
+    if (o->flags & OPTION_LOCAL)
+        fputs("For the program that follows.\n", out);
+}
+
+void opts_print_man(FILE *out)
+{
+    for (int section = 0; section < SECTIONS; section++) {
+        fprintf(out, ".Ss %s\n.Bl -tag -width Ds\n", opts_section_title[section]);
+        for (size_t i = 0; i < opts_count; i++)
+            if ((int)opts_table[i].section == section)
+                print_man_row(out, &opts_table[i]);
+        fputs(".El\n", out);
+    }
+}
+
+/* What may stand for the placeholder of a value. */
+static const char *completion_of(const char *arg)
+{
+    if (strcmp(arg, "FILE") == 0 || strcmp(arg, "PATTERN") == 0)
+        return "file";
+    if (strcmp(arg, "DIR") == 0 || strcmp(arg, "DIRS") == 0)
+        return "directory";
+    return arg;
+}
+
+/* "a|b) kind='...' words=N;;" for an option that takes a value. */
+static void print_completion_case(FILE *out, const struct option *o)
+{
+    const char *sep = "    ";
+
+    for (const char *const *n = o->names; *n; n++, sep = "|")
+        fprintf(out, "%s%s", sep, *n);
+    fprintf(out, ") kind='%s' words=%d;;\n", completion_of(o->arg),
+            strchr(o->arg, ' ') ? 2 : 1);
+}
+
+static void print_completion_names(FILE *out)
+{
+    for (size_t i = 0; i < opts_count; i++)
+        for (const char *const *n = opts_table[i].names; *n; n++)
+            if (opts_table[i].section != SECTIONS)
+                fprintf(out, " -%s", *n);
+}
+
+static const char completion_head[] =
+"# bash completion for mpiexec_lite; made by mpiexec_lite --print-completion\n"
+"\n"
+"# The kind and number of values that option $1 wants, into kind and words.\n"
+"_mpiexec_lite_option() {\n"
+"    local name=${1%%=*}\n"
+"\n"
+"    name=${name#\"${name%%[!-]*}\"}\n"
+"    kind='' words=0\n"
+"    case ${name,,} in\n";
+
+/* Words are split here at blanks, since bash splits them at ':' and '=' too. */
+static const char completion_middle[] =
+"    esac\n"
+"}\n"
+"\n"
+"_mpiexec_lite() {\n"
+"    local line=${COMP_LINE:0:COMP_POINT} cur=${COMP_WORDS[COMP_CWORD]}\n"
+"    local kind='' words=0 pending=0 program=0 word last typed\n"
+"\n"
+"    COMPREPLY=()\n"
+"    read -ra typed <<<\"$line\"\n"
+"    if [[ $line == *[[:blank:]] ]]; then typed+=(''); fi\n"
+"    last=${typed[${#typed[@]}-1]}\n"
+"    for word in \"${typed[@]:1:${#typed[@]}-2}\"; do\n"
+"        if [[ $word == : ]]; then\n"
+"            pending=0 program=0\n"
+"        elif ((program)); then\n"
+"            continue\n"
+"        elif ((pending)); then\n"
+"            ((pending--))\n"
+"            if [[ $word == *=* ]]; then pending=0; fi   # NAME=VALUE is both words\n"
+"        elif [[ $word == -* ]]; then\n"
+"            _mpiexec_lite_option \"$word\"\n"
+"            pending=$words\n"
+"            if [[ $word == *=* ]]; then pending=$((words > 1 ? words - 1 : 0)); fi\n"
+"            if [[ $word == *=*=* ]]; then pending=0; fi\n"
+"        else\n"
+"            program=1\n"
+"        fi\n"
+"    done\n"
+"    if ((program)); then return; fi         # file names, by default\n"
+"    if ((!pending)) && [[ $last == -*=* ]]; then\n"
+"        _mpiexec_lite_option \"$last\"\n"
+"        pending=1 cur=${last#*=}\n"
+"    fi\n"
+"    if ((pending)); then\n"
+"        case $kind in\n"
+"        directory) mapfile -t COMPREPLY < <(compgen -d -- \"$cur\");;\n"
+"        file) mapfile -t COMPREPLY < <(compgen -f -- \"$cur\");;\n"
+"        fork|*'|'*) mapfile -t COMPREPLY < <(compgen -W \"${kind//|/ }\" -- \"$cur\");;\n"
+"        esac\n"
+"    elif [[ $cur == -* ]]; then\n"
+"        mapfile -t COMPREPLY < <(compgen -W '";
+
+static const char completion_tail[] =
+"' -- \"$cur\")\n"
+"    else\n"
+"        mapfile -t COMPREPLY < <(compgen -c -f -- \"$cur\")\n"
+"    fi\n"
+"}\n"
+"complete -o filenames -o bashdefault -o default -F _mpiexec_lite mpiexec_lite\n";
+
+void opts_print_completion(FILE *out)
+{
+    fputs(completion_head, out);
+    for (size_t i = 0; i < opts_count; i++)
+        if (opts_table[i].arg && opts_table[i].section != SECTIONS)
+            print_completion_case(out, &opts_table[i]);
+    fputs(completion_middle, out);
+    print_completion_names(out);
+    fputs(completion_tail, out);
+}

@@ -1,0 +1,412 @@
+/* opts_set.c - what each option does to the plan.  See opts_table.h. */
+#include "mpiexec_lite/env.h"
+#include "mpiexec_lite/opts_table.h"
+#include "mpiexec_lite/pattern.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define COUNT_MAX 1000000    /* processes; a pid is at most 4194304 */
+#define SECONDS_MAX 1e9      /* some thirty years */
+
+/* The member that the row names by its offset. */
+static void *member(struct reader *r, const struct option *o)
+{
+    void *base = o->flags & OPTION_LOCAL ? (void *)r->app : (void *)r->plan;
+
+    return (char *)base + o->at;
+}
+
+static int no_memory(struct err *e)
+{
+    return err_set(e, ERR_NOMEM, "no memory");
+}
+
+int opts_warn(struct reader *r, struct err *e, const char *fmt, ...)
+{
+    char text[240];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    return strlist_add(&r->plan->warnings, text) < 0 ? no_memory(e) : 0;
+}
+
+bool opts_number(const char *text, long min, long max, long *out)
+{
+    const char *digits = *text == '-' ? text + 1 : text;
+    char *end;
+
+    if (*digits < '0' || *digits > '9')
+        return false;
+    errno = 0;
+    *out = strtol(text, &end, 10);
+    return *end == '\0' && errno == 0 && *out >= min && *out <= max;
+}
+
+int opts_set_value(struct reader *r, const struct option *o, char *const *arg,
+                   struct err *e)
+{
+    (void)arg;
+    (void)e;
+    *(int *)member(r, o) = o->value;
+    return 0;
+}
+
+int opts_set_switch(struct reader *r, const struct option *o, char *const *arg,
+                    struct err *e)
+{
+    (void)arg;
+    (void)e;
+    *(bool *)member(r, o) = o->value;
+    return 0;
+}
+
+static int set_string(char **to, const char *text, struct err *e)
+{
+    char *copy = strdup(text);
+
+    if (!copy)
+        return no_memory(e);
+    free(*to);
+    *to = copy;
+    return 0;
+}
+
+int opts_set_text(struct reader *r, const struct option *o, char *const *arg,
+                  struct err *e)
+{
+    if (!*arg[0])
+        return err_set(e, ERR_INVALID_VAL, "the value is empty");
+    return set_string(member(r, o), arg[0], e);
+}
+
+int opts_set_pattern(struct reader *r, const struct option *o, char *const *arg,
+                     struct err *e)
+{
+    if (pattern_check(arg[0], e) < 0)
+        return -1;
+    return opts_set_text(r, o, arg, e);
+}
+
+int opts_set_rank_label(struct reader *r, const struct option *o, char *const *arg,
+                        struct err *e)
+{
+    (void)o;
+    (void)arg;
+    return set_string(&r->plan->label, "[%r] ", e);
+}
+
+static int count_of(const char *text, int *out, struct err *e)
+{
+    long n;
+
+    if (!opts_number(text, 1, COUNT_MAX, &n))
+        return err_set(e, ERR_INVALID_VAL, "'%.40s' is not a number in 1..%d", text,
+                       COUNT_MAX);
+    *out = (int)n;
+    return 0;
+}
+
+int opts_set_count(struct reader *r, const struct option *o, char *const *arg,
+                   struct err *e)
+{
+    return count_of(arg[0], member(r, o), e);
+}
+
+int opts_set_ppn(struct reader *r, const struct option *o, char *const *arg, struct err *e)
+{
+    (void)o;
+    return count_of(arg[0], &r->ppn, e);
+}
+
+int opts_set_rank(struct reader *r, const struct option *o, char *const *arg,
+                  struct err *e)
+{
+    long n;
+
+    if (!opts_number(arg[0], 0, COUNT_MAX - 1, &n))
+        return err_set(e, ERR_INVALID_VAL, "'%.40s' is not a rank", arg[0]);
+    *(int *)member(r, o) = (int)n;
+    return 0;
+}
+
+/* Add name=value, unless the launcher sets that variable itself. */
+static int add_variable(struct reader *r, struct strlist *set, const char *name, size_t len,
+                        const char *value, struct err *e)
+{
+    struct buf entry = BUF_INIT;
+    int rc;
+
+    if (len == 0)
+        return err_set(e, ERR_INVALID_VAL, "the variable has no name");
+    if (env_is_ours(name, len))
+        return opts_warn(r, e, "%.*s is set by the launcher; what you set is ignored",
+                         (int)len, name);
+    buf_add(&entry, name, len);
+    buf_char(&entry, '=');
+    buf_str(&entry, value);
+    rc = entry.failed || strlist_add(set, buf_bytes(&entry)) < 0 ? no_memory(e) : 0;
+    buf_clear(&entry);
+    return rc;
+}
+
+int opts_set_env(struct reader *r, const struct option *o, char *const *arg, struct err *e)
+{
+    struct env_rules *rules = member(r, o);
+    size_t len = env_name_len(arg[0]);
+
+    if (arg[1])
+        return add_variable(r, &rules->set, arg[0], len, arg[1], e);
+    return add_variable(r, &rules->set, arg[0], len, arg[0] + len + 1, e);
+}
+
+/* "NAME=VALUE", or "NAME" as it is in our own environment. */
+int opts_set_export(struct reader *r, const struct option *o, char *const *arg,
+                    struct err *e)
+{
+    struct env_rules *rules = member(r, o);
+    size_t len = env_name_len(arg[0]);
+    const char *value = arg[0][len] ? arg[0] + len + 1 : env_get(r->envp, arg[0]);
+
+    if (!value)
+        return opts_warn(r, e, "-x %.80s: there is no such variable", arg[0]);
+    return add_variable(r, &rules->set, arg[0], len, value, e);
+}
+
+int opts_set_inherit(struct reader *r, const struct option *o, char *const *arg,
+                     struct err *e)
+{
+    struct env_rules *rules = member(r, o);
+
+    (void)arg;
+    (void)e;
+    rules->inherit = (enum inherit)o->value;
+    return 0;
+}
+
+int opts_set_env_names(struct reader *r, const struct option *o, char *const *arg,
+                       struct err *e)
+{
+    struct env_rules *rules = member(r, o);
+    const char *name = arg[0];
+
+    rules->inherit = INHERIT_LIST;
+    while (*name) {
+        size_t len = strcspn(name, ",");
+
+        if (len && strlist_add_bytes(&rules->names, name, len) < 0)
+            return no_memory(e);
+        name += len + (name[len] == ',');
+    }
+    return 0;
+}
+
+static int set_stdin_file(struct plan *p, const char *path, struct err *e)
+{
+    p->stdin_mode = STDIN_FILE;
+    if (!*path)
+        return err_set(e, ERR_INVALID_VAL, "file: needs a name");
+    return set_string(&p->stdin_file, path, e);
+}
+
+int opts_set_stdin(struct reader *r, const struct option *o, char *const *arg,
+                   struct err *e)
+{
+    struct plan *p = r->plan;
+    long rank;
+
+    (void)o;
+    if (strncasecmp(arg[0], "file:", 5) == 0)
+        return set_stdin_file(p, arg[0] + 5, e);
+    if (strcasecmp(arg[0], "none") == 0)
+        p->stdin_mode = STDIN_NONE;
+    else if (strcasecmp(arg[0], "all") == 0)
+        p->stdin_mode = STDIN_ALL;
+    else if (opts_number(arg[0], 0, COUNT_MAX - 1, &rank))
+        p->stdin_rank = (int)rank;
+    else
+        return err_set(e, ERR_INVALID_VAL, "'%.40s' is not none, all, a rank or file:NAME",
+                       arg[0]);
+    return 0;
+}
+
+/* A plain decimal number, with a fraction perhaps; it may be negative. */
+static bool seconds_of(const char *text, double *out)
+{
+    size_t len = strspn(text, "-.0123456789");
+    char *end;
+
+    *out = strtod(text, &end);
+    return len && text[len] == '\0' && *end == '\0' && fabs(*out) <= SECONDS_MAX;
+}
+
+static int set_seconds(struct plan *p, const char *text, struct err *e)
+{
+    if (!seconds_of(text, &p->timeout))
+        return err_set(e, ERR_INVALID_VAL, "'%.40s' is not a number of seconds", text);
+    return 0;
+}
+
+int opts_set_timeout(struct reader *r, const struct option *o, char *const *arg,
+                     struct err *e)
+{
+    (void)o;
+    if (set_seconds(r->plan, arg[0], e) < 0)
+        return -1;
+    if (r->plan->timeout < 0)
+        return err_set(e, ERR_INVALID_VAL, "'%.40s' is negative", arg[0]);
+    return 0;
+}
+
+int opts_set_usize(struct reader *r, const struct option *o, char *const *arg,
+                   struct err *e)
+{
+    (void)o;
+    r->usize_system = strcasecmp(arg[0], "SYSTEM") == 0;
+    if (r->usize_system || strcasecmp(arg[0], "INFINITE") == 0)
+        return 0;
+    if (count_of(arg[0], &r->plan->usize, e) < 0)
+        return err_set(e, ERR_INVALID_VAL, "'%.40s' is not SYSTEM, INFINITE or 1..%d", arg[0],
+                       COUNT_MAX);
+    return 0;
+}
+
+int opts_set_verbose(struct reader *r, const struct option *o, char *const *arg,
+                     struct err *e)
+{
+    (void)arg;
+    (void)e;
+    r->plan->verbose += o->value;
+    return 0;
+}
+
+int opts_set_hosts(struct reader *r, const struct option *o, char *const *arg,
+                   struct err *e)
+{
+    (void)o;
+    return opts_hosts_of_list(arg[0], &r->slots, e);
+}
+
+int opts_set_host(struct reader *r, const struct option *o, char *const *arg,
+                  struct err *e)
+{
+    (void)o;
+    return opts_hosts_of_list(arg[0], &r->block_slots, e);
+}
+
+int opts_set_hostfile(struct reader *r, const struct option *o, char *const *arg,
+                      struct err *e)
+{
+    (void)o;
+    return opts_hosts_of_file(arg[0], &r->slots, e);
+}
+
+int opts_set_launcher(struct reader *r, const struct option *o, char *const *arg,
+                      struct err *e)
+{
+    (void)r;
+    (void)o;
+    if (strcasecmp(arg[0], "fork") == 0)
+        return 0;
+    return err_set(e, ERR_INVALID_VAL, "%.40s is not supported by this version, only fork",
+                   arg[0]);
+}
+
+int opts_set_configfile(struct reader *r, const struct option *o, char *const *arg,
+                        struct err *e)
+{
+    (void)o;
+    if (r->in_file)
+        return err_set(e, ERR_INVALID_VAL, "not possible inside a configuration file");
+    return set_string(&r->configfile, arg[0], e);
+}
+
+int opts_set_ignored(struct reader *r, const struct option *o, char *const *arg,
+                     struct err *e)
+{
+    if (!o->value)
+        return 0;
+    return opts_warn(r, e, "-%s is ignored: %s", o->names[0],
+                     arg[1] ? "it is for Open MPI" : "there is no checkpointing");
+}
+
+int opts_set_print(struct reader *r, const struct option *o, char *const *arg,
+                   struct err *e)
+{
+    (void)arg;
+    (void)e;
+    r->print = o->print;
+    return 0;
+}
+
+/* 1 or 0 for Hydra's spellings of a boolean; -1 for anything else. */
+static int boolean_of(const char *text)
+{
+    static const char *const words[][4] = {
+        { "0", "no", "false", "off" }, { "1", "yes", "true", "on" },
+    };
+
+    for (int is = 0; is < 2; is++)
+        for (size_t i = 0; i < 4; i++)
+            if (strcasecmp(text, words[is][i]) == 0)
+                return is;
+    return -1;
+}
+
+static int set_debug_from_environment(struct reader *r, struct err *e)
+{
+    const char *text = env_get(r->envp, "HYDRA_DEBUG");
+    int on = text ? boolean_of(text) : 0;
+
+    if (on < 0)
+        return err_set(e, ERR_INVALID_VAL, "HYDRA_DEBUG: '%.40s' is not 1 or 0", text);
+    if (on && r->plan->verbose == 0)
+        r->plan->verbose = 1;
+    return 0;
+}
+
+static int set_timeout_from_environment(struct reader *r, struct err *e)
+{
+    const char *text = env_get(r->envp, "MPIEXEC_TIMEOUT");
+
+    if (!text || !*text || opts_has(r, "timeout"))
+        return 0;
+    if (set_seconds(r->plan, text, e) < 0)
+        return err_context(e, "MPIEXEC_TIMEOUT");
+    if (r->plan->timeout < 0)
+        r->plan->timeout = 0;
+    return 0;
+}
+
+/* Variables that would change where or how ranks run: silence would mislead. */
+static int warn_of_environment(struct reader *r, struct err *e)
+{
+    static const char *const names[] = {
+        "HYDRA_HOST_FILE", "HYDRA_CONFIG_FILE", "HYDRA_BINDING", "HYDRA_MAPPING",
+        "HYDRA_MEMBIND",
+    };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (env_get(r->envp, names[i]) &&
+            opts_warn(r, e, "%s is not supported by this version and ignored",
+                      names[i]) < 0)
+            return -1;
+    return 0;
+}
+
+int opts_set_from_environment(struct reader *r, struct err *e)
+{
+    const char *inherit = env_get(r->envp, "HYDRA_ENV");
+
+    if (inherit && r->plan->env.inherit == INHERIT_UNSET)
+        r->plan->env.inherit = strcasecmp(inherit, "all") ? INHERIT_NONE : INHERIT_ALL;
+    if (set_debug_from_environment(r, e) < 0 || set_timeout_from_environment(r, e) < 0)
+        return -1;
+    return warn_of_environment(r, e);
+}

@@ -1,0 +1,260 @@
+/* opts_table.c - every option, one row each.  See opts_table.h.
+ *
+ * A new option is a row here and, if no setter fits, a setter in opts_set.c; the
+ * usage text, the manual and bash completion follow by themselves. */
+#include "mpiexec_lite/opts_table.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define JOB(field) .at = offsetof(struct plan, field)
+#define BLOCK(field) .flags = OPTION_LOCAL, .at = offsetof(struct app, field)
+#define BLOCK_REPEAT(field) \
+    .flags = OPTION_LOCAL | OPTION_REPEAT, .at = offsetof(struct app, field)
+
+const char *const opts_section_title[SECTIONS] = {
+    [SECTION_PROGRAMS] = "Processes and programs",
+    [SECTION_ENV]      = "Environment",
+    [SECTION_IO]       = "Output and input",
+    [SECTION_END]      = "End of the job",
+    [SECTION_HOSTS]    = "Hosts",
+    [SECTION_PMI]      = "PMI",
+    [SECTION_INFO]     = "Help and diagnostics",
+    [SECTION_COMPAT]   = "Accepted and ignored",
+};
+
+const struct option opts_table[] = {
+    { .names = { "n", "np", "c" }, .arg = "N", .section = SECTION_PROGRAMS,
+      .set = opts_set_count, BLOCK(n),
+      .help = "Start N processes of the program.",
+      .more = "Without it, one process for every slot: -ppn or the host list say how "
+              "many there are, else there is one." },
+    { .names = { "ppn", "perhost", "npernode", "grr" }, .arg = "K",
+      .section = SECTION_PROGRAMS, .set = opts_set_ppn,
+      .help = "A host has K slots.",
+      .more = "It overrides what the host list says.  A slot is a hint: -n may ask for "
+              "more processes than there are slots." },
+    { .names = { "wdir", "wd" }, .arg = "DIR", .section = SECTION_PROGRAMS,
+      .set = opts_set_text, BLOCK(wdir),
+      .help = "Start the program in directory DIR.",
+      .more = "A relative name counts from the launcher's own directory." },
+    { .names = { "path" }, .arg = "DIRS", .section = SECTION_PROGRAMS,
+      .set = opts_set_text, BLOCK(path),
+      .help = "Look for the program in these directories, separated by ':', before PATH." },
+    { .names = { "usize" }, .arg = "SYSTEM|INFINITE|N", .section = SECTION_PROGRAMS,
+      .set = opts_set_usize,
+      .help = "What programs are told as MPI_UNIVERSE_SIZE.",
+      .more = "SYSTEM is the number of slots; with INFINITE, and when nothing is known, "
+              "they are told nothing." },
+    { .names = { "configfile" }, .arg = "FILE", .section = SECTION_PROGRAMS,
+      .set = opts_set_configfile,
+      .help = "Read programs and options from FILE, one program a line.",
+      .more = "The end of a line counts as ':'.  Words are separated by blanks; quotes "
+              "'...' and \"...\" and the backslash protect as in a shell; a backslash at the "
+              "end of a line joins the next; a line that begins with # is a comment.  A "
+              "job-wide option of the command line beats the same one in FILE." },
+
+    { .names = { "env" }, .arg = "NAME VALUE", .section = SECTION_ENV,
+      .set = opts_set_env, BLOCK_REPEAT(env),
+      .help = "Set a variable; also -env NAME=VALUE.",
+      .more = "Beats -genv and the inherited value.  Variables that the launcher sets "
+              "itself (PMI_FD, PMI_RANK and the like) stay as they are, with a warning." },
+    { .names = { "envlist" }, .arg = "NAMES", .section = SECTION_ENV,
+      .set = opts_set_env_names, BLOCK(env), .with = "envall",
+      .help = "Inherit only these variables, separated by commas." },
+    { .names = { "envall" }, .section = SECTION_ENV, .set = opts_set_inherit,
+      BLOCK(env), .value = INHERIT_ALL,
+      .help = "Inherit the whole environment of the launcher (default)." },
+    { .names = { "envnone" }, .section = SECTION_ENV, .set = opts_set_inherit,
+      BLOCK(env), .value = INHERIT_NONE, .with = "envall",
+      .help = "Inherit nothing.",
+      .more = "Only what -env, -genv and -x set is left, and the launcher's own PMI_ and "
+              "MPI_ variables." },
+    { .names = { "genv" }, .arg = "NAME VALUE", .section = SECTION_ENV,
+      .set = opts_set_env, JOB(env), .flags = OPTION_REPEAT,
+      .help = "As -env, for all programs." },
+    { .names = { "genvlist" }, .arg = "NAMES", .section = SECTION_ENV,
+      .set = opts_set_env_names, JOB(env), .with = "genvall",
+      .help = "As -envlist, for all programs that have no such option of their own." },
+    { .names = { "genvall" }, .section = SECTION_ENV, .set = opts_set_inherit,
+      JOB(env), .value = INHERIT_ALL,
+      .help = "As -envall, for all programs." },
+    { .names = { "genvnone" }, .section = SECTION_ENV, .set = opts_set_inherit,
+      JOB(env), .value = INHERIT_NONE, .with = "genvall",
+      .help = "As -envnone, for all programs." },
+    { .names = { "x" }, .arg = "NAME[=VALUE]", .section = SECTION_ENV,
+      .set = opts_set_export, JOB(env), .flags = OPTION_REPEAT,
+      .help = "Set a variable for all programs, or pass on the launcher's." },
+
+    { .names = { "l", "prepend-rank", "tag-output" }, .section = SECTION_IO,
+      .set = opts_set_rank_label, .with = "prepend-pattern",
+      .help = "Begin every line of output with \"[RANK] \"." },
+    { .names = { "prepend-pattern" }, .arg = "PATTERN", .section = SECTION_IO,
+      .set = opts_set_pattern, JOB(label),
+      .help = "Begin every line of output with PATTERN.",
+      .more = "In a pattern %r is the rank, %h the host, %p the number of the node, %g the "
+              "number of the job (0), %t the seconds since the start, and %% a percent "
+              "sign." },
+    { .names = { "outfile-pattern", "outfile" }, .arg = "PATTERN", .section = SECTION_IO,
+      .set = opts_set_pattern, JOB(outfile),
+      .help = "Write standard output to the file named by PATTERN (see -prepend-pattern).",
+      .more = "An existing file is emptied first.  Ranks whose patterns give the same "
+              "name share a file." },
+    { .names = { "errfile-pattern", "errfile" }, .arg = "PATTERN", .section = SECTION_IO,
+      .set = opts_set_pattern, JOB(errfile),
+      .help = "The same for standard error." },
+    { .names = { "output-from" }, .arg = "R", .section = SECTION_IO,
+      .set = opts_set_rank, JOB(output_from),
+      .help = "Show the output of rank R only." },
+    { .names = { "merge-stderr-to-stdout" }, .section = SECTION_IO,
+      .set = opts_set_switch, JOB(merge), .value = true,
+      .help = "Send the standard error of all ranks to standard output." },
+    { .names = { "stdin" }, .arg = "none|all|R|file:F", .section = SECTION_IO,
+      .set = opts_set_stdin,
+      .help = "Who reads standard input: no rank, every rank, or rank R (default 0); or "
+              "rank 0 reads file F.",
+      .more = "Ranks that do not read it see its end at once." },
+
+    { .names = { "timeout", "maxtime" }, .arg = "S", .section = SECTION_END,
+      .set = opts_set_timeout, JOB(timeout),
+      .help = "End the job after S seconds, with exit status 124; 0 is no limit.",
+      .more = "The variable MPIEXEC_TIMEOUT does the same." },
+    { .names = { "end-on-nonzero" }, .section = SECTION_END,
+      .set = opts_set_value, JOB(policy), .value = END_ON_ANY_NONZERO,
+      .help = "End the job when any rank exits with a status other than 0.",
+      .more = "By default that ends the others only between PMI's init and finalize." },
+    { .names = { "disable-auto-cleanup" }, .section = SECTION_END,
+      .set = opts_set_switch, JOB(keep_going), .value = true,
+      .help = "Let the other ranks run on when one fails." },
+    { .names = { "enable-auto-cleanup" }, .section = SECTION_END,
+      .set = opts_set_switch, JOB(keep_going), .value = false,
+      .with = "disable-auto-cleanup",
+      .help = "End the job when a rank fails (default)." },
+    { .names = { "print-all-exitcodes" }, .section = SECTION_END,
+      .set = opts_set_switch, JOB(print_all_exitcodes), .value = true,
+      .help = "At the end print the exit status of every rank." },
+
+    { .names = { "hosts", "hostlist", "machine", "machines", "machinelist" },
+      .arg = "LIST", .section = SECTION_HOSTS, .set = opts_set_hosts,
+      .help = "Hosts to run on, as HOST or HOST:SLOTS.",
+      .more = "This version runs all ranks on its own host, so only localhost or that "
+              "host's name may stand here." },
+    { .names = { "host" }, .arg = "HOST", .section = SECTION_HOSTS,
+      .set = opts_set_host, .flags = OPTION_LOCAL,
+      .help = "Host for this program; the same rule." },
+    { .names = { "f", "hostfile", "machinefile" }, .arg = "FILE",
+      .section = SECTION_HOSTS, .set = opts_set_hostfile, .with = "hosts",
+      .help = "The same list from a file, one host a line." },
+    { .names = { "launcher", "bootstrap" }, .arg = "fork", .section = SECTION_HOSTS,
+      .set = opts_set_launcher,
+      .help = "How ranks are started; there is only fork so far." },
+
+    { .names = { "pmi-port" }, .section = SECTION_PMI,
+      .set = opts_set_switch, JOB(pmi_port), .value = true,
+      .help = "Offer PMI over a TCP port of 127.0.0.1 instead of an inherited socket.",
+      .more = "Ranks find PMI_PORT and PMI_ID in their environment, and no PMI_FD." },
+    { .names = { "pmi1-groups" }, .section = SECTION_PMI,
+      .set = opts_set_value, JOB(pmi1_subversion), .value = 2,
+      .help = "Offer PMI-1.2, which has barriers of groups, instead of PMI-1.1." },
+
+    { .names = { "v", "verbose", "debug" }, .section = SECTION_INFO,
+      .set = opts_set_verbose, .flags = OPTION_REPEAT, .value = 1,
+      .help = "Say on standard error what the launcher does; twice: more of it." },
+    { .names = { "vv" }, .section = SECTION_INFO,
+      .set = opts_set_verbose, .flags = OPTION_REPEAT, .value = 2,
+      .help = "The same as -v -v." },
+    { .names = { "trace-wire" }, .arg = "FILE", .section = SECTION_INFO,
+      .set = opts_set_text, JOB(trace),
+      .help = "Write every PMI message to FILE." },
+    { .names = { "h", "help" }, .section = SECTION_INFO,
+      .set = opts_set_print, .print = opts_print_help,
+      .help = "Print this text; after an option: about that option." },
+    { .names = { "version", "info" }, .section = SECTION_INFO,
+      .set = opts_set_print, .print = opts_print_version,
+      .help = "Print the version." },
+
+    { .names = { "allow-run-as-root" }, .section = SECTION_COMPAT,
+      .set = opts_set_ignored, .flags = OPTION_REPEAT,
+      .help = "Always allowed." },
+    { .names = { "oversubscribe" }, .section = SECTION_COMPAT,
+      .set = opts_set_ignored, .flags = OPTION_REPEAT,
+      .help = "Always so." },
+    { .names = { "disable-x" }, .section = SECTION_COMPAT,
+      .set = opts_set_ignored, .flags = OPTION_REPEAT,
+      .help = "Always so." },
+    { .names = { "mca", "gmca" }, .arg = "KEY VALUE", .section = SECTION_COMPAT,
+      .set = opts_set_ignored, .flags = OPTION_REPEAT, .value = true,
+      .help = "For Open MPI; ignored with a warning." },
+    { .names = { "ckpointlib", "ckpoint-prefix", "ckpoint-interval", "ckpoint-num" },
+      .arg = "VALUE", .section = SECTION_COMPAT,
+      .set = opts_set_ignored, .flags = OPTION_REPEAT, .value = true,
+      .help = "For old checkpointing; ignored with a warning." },
+
+    { .names = { "print-man" }, .section = SECTIONS, .set = opts_set_print,
+      .print = opts_print_man, .help = "Print the section OPTIONS of the manual." },
+    { .names = { "print-completion" }, .section = SECTIONS, .set = opts_set_print,
+      .print = opts_print_completion, .help = "Print the script for bash completion." },
+};
+
+const size_t opts_count = sizeof opts_table / sizeof *opts_table;
+static_assert(sizeof opts_table / sizeof *opts_table <= OPTIONS_MAX, "raise OPTIONS_MAX");
+
+const char *const opts_unsupported[] = {
+    /* the MPI standard and Hydra */
+    "soft", "arch", "file", "initial-errhandler", "memory-alloc-kinds", "rankmap",
+    "order-nodes", "skip-launch-node", "hybrid-hosts", "bind-to", "binding", "map-by",
+    "membind", "topolib", "report-bindings", "gpus-per-proc", "g", "gpu-subdevs-per-proc",
+    "launcher-exec", "bootstrap-exec", "enable-x", "rmk", "iface", "localhost",
+    "disable-hostname-propagation", "enable-hostname-propagation", "nameserver", "demux",
+    "profile", "pmi_args", "exitinfo", "tv", "gdb", "preload-binary",
+    /* Intel MPI and MVAPICH */
+    "rr", "tune", "print-rank-map", "gtool", "gtoolfile", "s", "tmpdir", "ordered-output",
+    "silent-abort", "noconf", "nolocal", "hosts-group", "export", "export-all", "config",
+    "show", "sg", "xterm", "rsh", "ssh",
+    /* Open MPI */
+    "am", "prefix", "noprefix", "timestamp-output", "output",
+    "output-filename", "output-proctable", "rank-by", "rankfile", "rf",
+    "display", "display-map", "display-allocation", "display-devel-map", "nooversubscribe",
+    "use-hwthread-cpus", "cpus-per-proc", "cpus-per-rank", "npersocket",
+    "bynode", "byslot", "bycore", "bind-to-core", "bind-to-none", "bind-to-socket",
+    "cpu-list", "cpu-set", "default-hostfile", "add-host", "add-hostfile", "app", "q",
+    "quiet", "personality", "preload-files", "report-pid", "report-uri",
+    "report-state-on-timeout", "get-stack-traces", "stop-on-exec",
+    "enable-recovery", "disable-recovery", "max-restarts", "continuous", "pset", "dvm",
+    "do-not-launch", "do-not-resolve", "set-cwd-to-session-dir",
+    "set-sid", "novm", "index-argv-by-rank", "launch-agent", "pmixmca", "prtemca",
+    "gpmixmca", "gprtemca", "runtime-options", "xml", "debugger",
+    NULL
+};
+
+static bool is_name(const char *candidate, const char *name, size_t len)
+{
+    return strlen(candidate) == len && strncasecmp(candidate, name, len) == 0;
+}
+
+const struct option *opts_find(const char *name, size_t len)
+{
+    for (size_t i = 0; i < opts_count; i++)
+        for (const char *const *n = opts_table[i].names; *n; n++)
+            if (is_name(*n, name, len))
+                return &opts_table[i];
+    return NULL;
+}
+
+bool opts_is_unsupported(const char *name, size_t len)
+{
+    for (const char *const *n = opts_unsupported; *n; n++)
+        if (is_name(*n, name, len))
+            return true;
+    return false;
+}
+
+void opts_names(const struct option *o, char *text, size_t size)
+{
+    size_t at = 0;
+
+    for (const char *const *n = o->names; *n && at < size; n++)
+        at += (size_t)snprintf(text + at, size - at, "%s-%s", at ? ", " : "", *n);
+}

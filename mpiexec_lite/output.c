@@ -1,0 +1,394 @@
+/* output.c - see output.h */
+#include "mpiexec_lite/output.h"
+
+#include "mpiexec_lite/pattern.h"
+#include "mpiexec_lite/sink.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <unistd.h>
+
+/* A prompt: a line without an end, and this long nothing behind it. */
+static const double PROMPT_AFTER = 0.1;
+
+struct stream {
+    struct output *output;       /* borrowed */
+    struct sink   *sink;         /* borrowed from the output; NULL: thrown away */
+    int            rank, fd;     /* fd: -1 once ended */
+    ev_io          readable;
+    struct iof     iof;
+    TAILQ_ENTRY(stream) in_list; /* of all streams */
+};
+TAILQ_HEAD(streams, stream);
+
+struct place {                   /* a sink and its name in a list */
+    struct sink sink;
+    TAILQ_ENTRY(place) in_list;
+};
+TAILQ_HEAD(places, place);
+
+struct output {
+    struct ev_loop    *loop;     /* borrowed, like the five below */
+    const struct plan *plan;
+    const char        *hostname;
+    char              *buffer;
+    const struct output_ops *ops;
+    void              *host;
+    size_t             size;     /* of buffer */
+    struct sink        out, err; /* ours */
+    struct places      files;    /* owned */
+    struct streams     streams;  /* owned */
+    int                open;     /* streams not yet ended */
+    bool               failed, direct;   /* direct: one rank, no label: bytes pass as they come */
+    double             start;
+    ev_prepare         flush;    /* once a loop turn, before waiting */
+    ev_timer           prompt;
+    struct stream     *prompter; /* whose held text the timer is for */
+};
+
+/* --- places ------------------------------------------------------------ */
+
+static void on_resume(void *host, struct sink *s)
+{
+    struct output *o = host;
+    struct stream *st;
+
+    TAILQ_FOREACH(st, &o->streams, in_list)
+        if (st->sink == s && st->fd >= 0)
+            ev_io_start(o->loop, &st->readable);
+}
+
+static void on_failed(void *host, struct sink *s, int errnum)
+{
+    struct output *o = host;
+
+    if (o->failed)
+        return;
+    o->failed = true;
+    o->ops->failed(o->host, s->name, errnum);
+}
+
+static const struct sink_ops sink_ops = { on_resume, on_failed };
+
+static void flush_all(struct output *o)
+{
+    struct place *p;
+
+    sink_flush(&o->out);
+    sink_flush(&o->err);
+    TAILQ_FOREACH(p, &o->files, in_list)
+        sink_flush(&p->sink);
+}
+
+static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
+{
+    (void)loop;
+    (void)revents;
+    flush_all(w->data);
+}
+
+static void expand(struct output *o, const char *pattern, int rank, struct buf *text)
+{
+    struct pattern_vars vars = { .rank = rank, .host = o->hostname,
+                                 .seconds = (long)(ev_now(o->loop) - o->start) };
+
+    pattern_expand(pattern, &vars, text);
+}
+
+static struct sink *file_named(struct output *o, const char *name, struct err *e)
+{
+    struct place *p;
+    int fd;
+
+    TAILQ_FOREACH(p, &o->files, in_list)
+        if (!strcmp(p->sink.name, name))
+            return &p->sink;
+    fd = sink_open_file(name, e);
+    if (fd < 0)
+        return NULL;
+    p = calloc(1, sizeof *p);
+    if (!p || sink_init(&p->sink, o->loop, fd, true, name, &sink_ops, o) < 0) {
+        free(p);
+        close(fd);
+        err_set(e, ERR_NOMEM, "no memory for an output file");
+        return NULL;
+    }
+    TAILQ_INSERT_TAIL(&o->files, p, in_list);
+    return &p->sink;
+}
+
+/* Where a rank's stream goes: ours, or the file of its pattern. */
+static struct sink *place_for(struct output *o, const char *pattern, struct sink *ours,
+                              int rank, struct err *e)
+{
+    struct buf name = BUF_INIT;
+    struct sink *s = ours;
+
+    if (!pattern)
+        return s;
+    expand(o, pattern, rank, &name);
+    if (name.failed)
+        err_set(e, ERR_NOMEM, "no memory for an output file");
+    s = name.failed ? NULL : file_named(o, buf_bytes(&name), e);
+    buf_clear(&name);
+    return s;
+}
+
+/* --- streams ----------------------------------------------------------- */
+
+static void end_stream(struct stream *st)
+{
+    struct output *o = st->output;
+
+    ev_io_stop(o->loop, &st->readable);
+    close(st->fd);
+    st->fd = -1;
+    if (o->prompter == st) {
+        o->prompter = NULL;
+        ev_timer_stop(o->loop, &o->prompt);
+    }
+    if (--o->open == 0)
+        o->ops->ended(o->host);
+}
+
+/* A label for this rank in text, or NULL. */
+static const char *label_of(struct stream *st, struct buf *text)
+{
+    struct output *o = st->output;
+
+    if (!o->plan->label)
+        return NULL;
+    expand(o, o->plan->label, st->rank, text);
+    return text->failed || !text->len ? NULL : buf_bytes(text);
+}
+
+static void forward(struct stream *st, const char *data, size_t len)
+{
+    struct output *o = st->output;
+    struct sink *s = st->sink;
+    struct buf label = BUF_INIT;
+    const char *text;
+    size_t whole = 0;
+
+    if (!s || s->dead)
+        return;
+    if (o->direct) {
+        sink_write(s, data, len);
+        return;
+    }
+    text = label_of(st, &label);
+    if (!text && len >= 4096 && !s->line.open)
+        whole = iof_whole(&st->iof, data, len);
+    if (whole)
+        sink_write(s, data, whole);
+    iof_feed(&st->iof, &s->line, text, data + whole, len - whole, &s->out);
+    if (s->out.failed)
+        on_failed(o, s, ENOMEM);
+    else if (s->out.len >= IOF_LINE)
+        sink_flush(s);
+    buf_clear(&label);
+}
+
+static void flush_held(struct stream *st)
+{
+    struct buf label = BUF_INIT;
+
+    if (st->sink && !st->sink->dead)
+        iof_flush(&st->iof, &st->sink->line, label_of(st, &label), &st->sink->out);
+    buf_clear(&label);
+}
+
+static void on_prompt(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    struct output *o = w->data;
+
+    (void)loop;
+    (void)revents;
+    if (o->prompter)
+        flush_held(o->prompter);
+    o->prompter = NULL;
+}
+
+/* What the rank that reads stdin leaves unfinished may be a prompt. */
+static void watch_prompt(struct stream *st)
+{
+    struct output *o = st->output;
+
+    if (o->plan->stdin_mode != STDIN_RANK || st->rank != o->plan->stdin_rank)
+        return;
+    ev_timer_stop(o->loop, &o->prompt);
+    o->prompter = NULL;
+    if (!st->iof.held.len)
+        return;
+    o->prompter = st;
+    ev_timer_set(&o->prompt, PROMPT_AFTER, 0.);
+    ev_timer_start(o->loop, &o->prompt);
+}
+
+static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
+{
+    struct stream *st = w->data;
+    struct output *o = st->output;
+    ssize_t n;
+
+    (void)revents;
+    if (st->sink && sink_full(st->sink)) {
+        ev_io_stop(loop, w);             /* until on_resume */
+        return;
+    }
+    n = read(st->fd, o->buffer, o->size);
+    if (n > 0) {
+        forward(st, o->buffer, (size_t)n);
+        watch_prompt(st);
+    } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+        flush_held(st);
+        end_stream(st);
+    }
+}
+
+static int add_stream(struct output *o, int rank, int fd, struct sink *sink, struct err *e)
+{
+    struct stream *st = calloc(1, sizeof *st);
+
+    if (!st) {
+        close(fd);
+        return err_set(e, ERR_NOMEM, "no memory for output of rank %d", rank);
+    }
+    st->output = o;
+    st->rank = rank;
+    st->fd = fd;
+    st->sink = sink;
+    ev_io_init(&st->readable, on_readable, fd, EV_READ);
+    st->readable.data = st;
+    ev_io_start(o->loop, &st->readable);
+    TAILQ_INSERT_TAIL(&o->streams, st, in_list);
+    o->open++;
+    return 0;
+}
+
+int output_add(struct output *o, int rank, int out_fd, int err_fd, struct err *e)
+{
+    const struct plan *p = o->plan;
+    bool shown = p->output_from < 0 || p->output_from == rank;
+    struct sink *out = place_for(o, p->outfile, &o->out, rank, e), *err = out;
+
+    if (out && !p->merge)
+        err = place_for(o, p->errfile, &o->err, rank, e);
+    if (!out || !err) {
+        close(out_fd);
+        close(err_fd);
+        return -1;
+    }
+    if (add_stream(o, rank, out_fd, shown ? out : NULL, e) < 0) {
+        close(err_fd);
+        return -1;
+    }
+    return add_stream(o, rank, err_fd, shown ? err : NULL, e);
+}
+
+/* --- the whole --------------------------------------------------------- */
+
+struct output *output_new(struct ev_loop *loop, const struct plan *plan,
+                          const char *hostname, char *buffer, size_t size,
+                          const struct output_ops *ops, void *host, struct err *e)
+{
+    struct output *o = calloc(1, sizeof *o);
+
+    if (!o) {
+        err_set(e, ERR_NOMEM, "no memory for output");
+        return NULL;
+    }
+    *o = (struct output){ .loop = loop, .plan = plan, .hostname = hostname,
+                          .buffer = buffer, .size = size, .ops = ops, .host = host,
+                          .start = ev_now(loop),
+                          .direct = !plan->label && plan_size(plan) == 1 };
+    TAILQ_INIT(&o->files);
+    TAILQ_INIT(&o->streams);
+    if (sink_init(&o->out, loop, STDOUT_FILENO, false, "stdout", &sink_ops, o) < 0 ||
+        sink_init(&o->err, loop, STDERR_FILENO, false, "stderr", &sink_ops, o) < 0) {
+        err_set(e, ERR_NOMEM, "no memory for output");
+        free(o->out.name);
+        free(o);
+        return NULL;
+    }
+    ev_prepare_init(&o->flush, on_prepare);
+    o->flush.data = o;
+    ev_prepare_start(loop, &o->flush);
+    ev_timer_init(&o->prompt, on_prompt, PROMPT_AFTER, 0.);
+    o->prompt.data = o;
+    return o;
+}
+
+void output_free(struct output *o)
+{
+    struct stream *st;
+    struct place *p;
+
+    if (!o)
+        return;
+    while ((st = TAILQ_FIRST(&o->streams))) {
+        TAILQ_REMOVE(&o->streams, st, in_list);
+        ev_io_stop(o->loop, &st->readable);
+        if (st->fd >= 0)
+            close(st->fd);
+        buf_clear(&st->iof.held);
+        free(st);
+    }
+    while ((p = TAILQ_FIRST(&o->files))) {
+        TAILQ_REMOVE(&o->files, p, in_list);
+        sink_clear(&p->sink);
+        free(p);
+    }
+    ev_prepare_stop(o->loop, &o->flush);
+    ev_timer_stop(o->loop, &o->prompt);
+    sink_clear(&o->out);
+    sink_clear(&o->err);
+    free(o);
+}
+
+bool output_ended(const struct output *o)
+{
+    return !o->open;
+}
+
+bool output_flushed(const struct output *o)
+{
+    const struct place *p;
+
+    TAILQ_FOREACH(p, &o->files, in_list)
+        if (!sink_idle(&p->sink))
+            return false;
+    return sink_idle(&o->out) && sink_idle(&o->err);
+}
+
+void output_close_streams(struct output *o)
+{
+    struct stream *st;
+    ssize_t n;
+
+    TAILQ_FOREACH(st, &o->streams, in_list) {
+        if (st->fd < 0)
+            continue;
+        while ((n = read(st->fd, o->buffer, o->size)) > 0)
+            forward(st, o->buffer, (size_t)n);
+        flush_held(st);
+        end_stream(st);
+    }
+    flush_all(o);
+}
+
+void output_tell(struct output *o, const char *line)
+{
+    struct buf *out = &o->err.out;
+
+    if (o->err.dead)
+        return;
+    if (o->err.line.open) {
+        buf_char(out, '\n');
+        o->err.line.open = NULL;
+    }
+    buf_printf(out, "mpiexec_lite: %s\n", line);
+    sink_flush(&o->err);
+}

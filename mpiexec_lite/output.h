@@ -1,0 +1,38 @@
+/* output.h - the ranks' stdout and stderr, from their pipes to where they go.
+ *
+ * All memory is bounded: when a place can take no more, its ranks' pipes are
+ * simply not read until it can, and the ranks wait. */
+#ifndef MPIEXEC_LITE_OUTPUT_H
+#define MPIEXEC_LITE_OUTPUT_H
+
+#include "mpiexec_lite/plan.h"
+
+#include <ev.h>
+
+struct output;
+
+struct output_ops {
+    /* A write failed: to the named place, with errnum.  Told once. */
+    void (*failed)(void *host, const char *place, int errnum);
+    /* The last stream has ended or been closed. */
+    void (*ended)(void *host);
+};
+
+/* buffer: size bytes that all reads share (borrowed).  NULL and e on failure. */
+struct output *output_new(struct ev_loop *loop, const struct plan *plan,
+                          const char *hostname, char *buffer, size_t size,
+                          const struct output_ops *ops, void *host, struct err *e);
+void output_free(struct output *o);
+
+/* Forward a rank's pipes (read ends, non-blocking; taken, also on failure).
+ * 0, or -1 and e: an output file cannot be opened, or no memory. */
+int  output_add(struct output *o, int rank, int out_fd, int err_fd, struct err *e);
+
+bool output_ended(const struct output *o);       /* every stream has ended */
+bool output_flushed(const struct output *o);     /* nothing waits to be written */
+/* Hand on what has arrived and close every stream that is still open. */
+void output_close_streams(struct output *o);
+/* Write a line of our own to stderr, behind what ranks wrote there. */
+void output_tell(struct output *o, const char *line);
+
+#endif

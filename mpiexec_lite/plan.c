@@ -1,0 +1,113 @@
+/* plan.c - see plan.h */
+#include "mpiexec_lite/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Room for one more string and the NULL after it. */
+static int strlist_grow(struct strlist *l)
+{
+    size_t cap = l->cap ? l->cap * 2 : 8;
+    char **v;
+
+    if (l->n + 1 < l->cap)
+        return 0;
+    v = reallocarray(l->v, cap, sizeof *v);
+    if (!v)
+        return -1;
+    l->v = v;
+    l->cap = cap;
+    return 0;
+}
+
+int strlist_add_bytes(struct strlist *l, const char *s, size_t n)
+{
+    char *copy;
+
+    if (strlist_grow(l) < 0 || !(copy = strndup(s, n)))
+        return -1;
+    l->v[l->n++] = copy;
+    l->v[l->n] = NULL;
+    return 0;
+}
+
+int strlist_add(struct strlist *l, const char *s)
+{
+    return strlist_add_bytes(l, s, strlen(s));
+}
+
+void strlist_clear(struct strlist *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        free(l->v[i]);
+    free(l->v);
+    *l = (struct strlist){ 0 };
+}
+
+static void env_rules_clear(struct env_rules *r)
+{
+    strlist_clear(&r->names);
+    strlist_clear(&r->set);
+}
+
+static void app_clear(struct app *a)
+{
+    strlist_clear(&a->argv);
+    env_rules_clear(&a->env);
+    free(a->wdir);
+    free(a->path);
+}
+
+void plan_init(struct plan *p)
+{
+    *p = (struct plan){ .output_from = -1, .usize = -1, .pmi1_subversion = 1 };
+}
+
+struct app *plan_add_app(struct plan *p)
+{
+    struct app *apps = reallocarray(p->apps, p->napps + 1, sizeof *apps);
+
+    if (!apps)
+        return NULL;
+    p->apps = apps;
+    apps[p->napps] = (struct app){ 0 };
+    return &apps[p->napps++];
+}
+
+void plan_drop_app(struct plan *p)
+{
+    app_clear(&p->apps[--p->napps]);
+}
+
+void plan_clear(struct plan *p)
+{
+    while (p->napps)
+        plan_drop_app(p);
+    free(p->apps);
+    env_rules_clear(&p->env);
+    free(p->label);
+    free(p->outfile);
+    free(p->errfile);
+    free(p->stdin_file);
+    free(p->trace);
+    strlist_clear(&p->warnings);
+    plan_init(p);
+}
+
+int plan_size(const struct plan *p)
+{
+    int size = 0;
+
+    for (size_t i = 0; i < p->napps; i++)
+        size += p->apps[i].n;
+    return size;
+}
+
+size_t plan_app_of(const struct plan *p, int rank)
+{
+    size_t i = 0;
+
+    while (i + 1 < p->napps && rank >= p->apps[i].n)
+        rank -= p->apps[i++].n;
+    return i;
+}

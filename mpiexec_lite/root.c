@@ -1,0 +1,407 @@
+/* root.c - the root's loop: signals, the front end, children, and the end. */
+#include "mpiexec_lite/root_impl.h"
+
+#include "mpiexec_lite/sweep.h"
+#include "mpiexec_lite/usage.h"
+#include "mpiexec_lite/mpicheck.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* How long pipes that outlived the last rank are waited for (what holds them may
+ * have something to say), and how long after a failure. */
+static const double GRACE = 2.0, GRACE_FAILED = 0.3;
+
+double root_now(struct root *r)
+{
+    (void)r;
+    return ev_time();
+}
+
+void root_tell(struct root *r, const char *fmt, ...)
+{
+    struct buf safe = BUF_INIT;
+    char text[2048];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    buf_escaped(&safe, text, strlen(text));
+    output_tell(r->output, safe.failed ? "(no memory)" : buf_bytes(&safe));
+    buf_clear(&safe);
+}
+
+/* --- operations of the launch ------------------------------------------ */
+
+static void op_kill_rank(void *host, int rank, int signo)
+{
+    struct root *r = host;
+
+    if (r->ranks[rank].pid)
+        kill(-r->ranks[rank].pid, signo);
+}
+
+static void op_kill_all(void *host, int signo)
+{
+    struct root *r = host;
+
+    for (int i = 0; i < r->size; i++)
+        op_kill_rank(r, i, signo);
+}
+
+static void op_tell(void *host, const char *text)
+{
+    root_tell(host, "%s", text);
+}
+
+static const struct job_ops job_ops = { op_kill_all, op_kill_rank, op_tell };
+
+/* --- the end ----------------------------------------------------------- */
+
+/* Leave the loop once nothing runs and nothing waits to be written. */
+static void check_over(struct root *r)
+{
+    if (!launch_over(&r->launch))
+        return;
+    if (!r->ending) {
+        r->ending = true;
+        ev_timer_set(&r->grace, r->launch.ending ? GRACE_FAILED : GRACE, 0.);
+        ev_timer_start(r->loop, &r->grace);
+    }
+    if (output_ended(r->output) && output_flushed(r->output))
+        ev_break(r->loop, EVBREAK_ALL);
+}
+
+/* What the ranks left behind still holds their pipes: it goes now. */
+static void on_grace(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    struct root *r = w->data;
+
+    (void)loop;
+    (void)revents;
+    if (output_ended(r->output))
+        return;
+    sweep_all(5);
+    output_close_streams(r->output);
+    check_over(r);
+}
+
+void root_decide(struct root *r)
+{
+    double now = root_now(r), due;
+
+    launch_tick(&r->launch, now);
+    due = launch_due(&r->launch);
+    ev_timer_stop(r->loop, &r->tick);
+    if (due > 0) {
+        ev_timer_set(&r->tick, due > now ? due - now : 0, 0.);
+        ev_timer_start(r->loop, &r->tick);
+    }
+    check_over(r);
+}
+
+static void on_tick(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    (void)loop;
+    (void)revents;
+    root_decide(w->data);
+}
+
+static void output_failed(void *host, const char *place, int errnum)
+{
+    struct root *r = host;
+    char text[512];
+
+    if (errnum == EPIPE) {
+        launch_reader_gone(&r->launch, root_now(r));
+    } else {
+        snprintf(text, sizeof text, "write to %s: %s", place, strerror(errnum));
+        launch_broken(&r->launch, root_now(r), EXIT_LAUNCHER, text);
+    }
+    ev_feed_event(r->loop, &r->tick, EV_TIMER);
+}
+
+static void output_done(void *host)
+{
+    struct root *r = host;
+
+    ev_feed_event(r->loop, &r->tick, EV_TIMER);
+}
+
+static const struct output_ops output_ops = { output_failed, output_done };
+
+/* --- children ---------------------------------------------------------- */
+
+static int rank_of(const struct root *r, pid_t pid)
+{
+    for (int i = 0; i < r->size; i++)
+        if (r->ranks[i].pid == pid)
+            return i;
+    return -1;
+}
+
+/* A rank that ended without PMI, of several, may be an MPI that has none. */
+static void check_mpi(struct root *r, int rank)
+{
+    char what[256];
+
+    if (r->checked_mpi || r->spoke_pmi || r->size < 2)
+        return;
+    r->checked_mpi = true;
+    if (mpicheck_library(r->args->programs[plan_app_of(r->plan, rank)], what, sizeof what))
+        root_tell(r, "warning: %s is linked to %s, but did not use PMI: that MPI cannot be "
+                  "started this way, and each process has run alone, as rank 0 of 1",
+                  root_program(r, rank), what);
+}
+
+static void drain_peers(struct root *r, const struct member *m)
+{
+    struct port_peer *p, *next;
+
+    for (p = TAILQ_FIRST(&r->peers); p; p = next) {
+        next = TAILQ_NEXT(p, in_list);
+        if (p->conn.core && conn_member(p->conn.core) == m)
+            pmi_conn_drain(&p->conn);
+    }
+}
+
+static void rank_ended(struct root *r, int rank, int wstatus)
+{
+    struct member *m = job_member(r->job, rank);
+
+    pmi_conn_drain(&r->ranks[rank].conn);        /* what it said before it ended */
+    drain_peers(r, m);
+    r->ranks[rank].pid = 0;
+    pmi_conn_close(&r->ranks[rank].conn);
+    if (!member_ever_initialized(m))
+        check_mpi(r, rank);
+    launch_ended(&r->launch, root_now(r), rank, wstatus);
+    member_ended(m);
+}
+
+static void reap(struct root *r)
+{
+    int wstatus;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &wstatus, WNOHANG)) > 0) {
+        int rank = rank_of(r, pid);
+
+        if (rank >= 0)
+            rank_ended(r, rank, wstatus);
+    }
+}
+
+/* --- signals and the front end ----------------------------------------- */
+
+static void take_signal(struct root *r, int signo)
+{
+    switch (signo) {
+    case SIGQUIT:
+        root_report(r);
+        break;
+    case SIGTSTP:                /* an orphaned group ignores TSTP */
+        op_kill_all(r, SIGSTOP);
+        control_send(&r->control, "stopped", NULL, 0);
+        break;
+    default:
+        launch_signal(&r->launch, root_now(r), signo);
+    }
+    root_decide(r);
+}
+
+static void on_signals(struct ev_loop *loop, ev_io *w, int revents)
+{
+    struct root *r = w->data;
+    struct signalfd_siginfo info;
+
+    (void)loop;
+    (void)revents;
+    while (read(r->signals, &info, sizeof info) == sizeof info)
+        if (info.ssi_signo == SIGCHLD)
+            reap(r);
+        else
+            take_signal(r, (int)info.ssi_signo);
+    root_decide(r);
+}
+
+static void control_signal(void *host, int signo)
+{
+    take_signal(host, signo);
+}
+
+static void control_input(void *host, const char *data, size_t len)
+{
+    struct root *r = host;
+
+    if (r->feed)
+        feed_write(r->feed, data, len);
+}
+
+static void control_input_end(void *host)
+{
+    struct root *r = host;
+
+    if (r->feed)
+        feed_end(r->feed);
+}
+
+static const struct control_ops control_ops = {
+    .signal = control_signal, .input = control_input, .input_end = control_input_end,
+};
+
+static void feed_credit(void *host, size_t bytes)
+{
+    control_send(&((struct root *)host)->control, "credit", "bytes", (long long)bytes);
+}
+
+static void feed_closed(void *host)
+{
+    control_send(&((struct root *)host)->control, "stdin-closed", NULL, 0);
+}
+
+static const struct feed_ops feed_ops = { feed_credit, feed_closed };
+
+static void on_control(struct ev_loop *loop, ev_io *w, int revents)
+{
+    struct root *r = w->data;
+    struct err e = { 0 };
+
+    (void)revents;
+    if (control_read(&r->control, &e) > 0)
+        return;
+    r->front_gone = true;        /* nobody is left to report to: nothing stays */
+    ev_break(loop, EVBREAK_ALL);
+}
+
+/* --- set-up, run, clear ------------------------------------------------ */
+
+static int open_signals(struct root *r)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    for (const int *s = (const int[]){ SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, 0 }; *s; s++)
+        sigaddset(&set, *s);
+    sigprocmask(SIG_SETMASK, &set, NULL);
+    r->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return r->signals < 0 ? -1 : 0;
+}
+
+static void watch(struct root *r)
+{
+    ev_io_init(&r->on_signals, on_signals, r->signals, EV_READ);
+    ev_io_init(&r->on_control, on_control, r->args->control, EV_READ);
+    ev_timer_init(&r->tick, on_tick, 0., 0.);
+    ev_timer_init(&r->grace, on_grace, 0., 0.);
+    r->on_signals.data = r->on_control.data = r->tick.data = r->grace.data = r;
+    ev_io_start(r->loop, &r->on_signals);
+    ev_io_start(r->loop, &r->on_control);
+}
+
+static int prepare(struct root *r, struct err *e)
+{
+    const struct plan *p = r->plan;
+
+    gethostname(r->hostname, sizeof r->hostname - 1);
+    r->loop = ev_loop_new(EVBACKEND_EPOLL | EVFLAG_NOENV);
+    if (!r->loop || open_signals(r) < 0 || sweep_prepare() < 0)
+        return err_set(e, ERR_OTHER, "cannot set up: %s", strerror(errno));
+    r->size = plan_size(p);
+    r->ranks = calloc((size_t)r->size, sizeof *r->ranks);
+    if (!r->ranks || launch_init(&r->launch, &job_ops, r, r->size) < 0)
+        return err_set(e, ERR_NOMEM, "no memory for %d ranks", r->size);
+    for (int i = 0; i < r->size; i++)
+        r->ranks[i].conn.fd = -1;
+    r->launch.hostname = r->hostname;
+    r->launch.program = root_program;
+    r->launch.end_on_nonzero = p->policy == END_ON_ANY_NONZERO;
+    r->launch.keep_going = p->keep_going;
+    if (p->timeout > 0)
+        r->launch.deadline = root_now(r) + p->timeout;
+    control_init(&r->control, r->args->control, &control_ops, r);
+    r->output = output_new(r->loop, p, r->hostname, r->buffer, sizeof r->buffer, &output_ops,
+                           r, e);
+    if (!r->output || root_pmi_init(r, e) < 0)
+        return -1;
+    if (r->args->input < 0 && (p->stdin_mode == STDIN_ALL || p->stdin_mode == STDIN_RANK)) {
+        r->feed = feed_new(r->loop, &feed_ops, r);
+        if (!r->feed)
+            return err_set(e, ERR_NOMEM, "no memory for stdin");
+    }
+    watch(r);
+    return 0;
+}
+
+static void run(struct root *r)
+{
+    struct err e = { 0 };
+
+    if (root_start_ranks(r, &e) < 0)
+        launch_broken(&r->launch, root_now(r), EXIT_LAUNCHER, e.text);
+    if (r->feed)
+        feed_credit(r, CONTROL_CREDIT);
+    ev_feed_event(r->loop, &r->tick, EV_TIMER);
+    ev_run(r->loop, 0);
+}
+
+/* The last words, once every rank has ended. */
+static int conclude(struct root *r)
+{
+    int status;
+
+    if (sweep_any() && sweep_all(5) > 0)
+        root_tell(r, "cleanup incomplete on %s: a process could not be killed", r->hostname);
+    if (r->front_gone)
+        return EXIT_LAUNCHER;
+    status = launch_status(&r->launch);
+    if (r->plan->print_all_exitcodes)
+        launch_tell_statuses(&r->launch);
+    if (r->plan->verbose)
+        root_tell(r, "root: exit status %d, peak memory %ld KiB, key-value space %zu bytes",
+                  status, usage_peak_kib(), job_kvs_bytes(r->job));
+    return status;
+}
+
+static void clear(struct root *r)
+{
+    feed_free(r->feed);
+    if (r->server)
+        root_pmi_clear(r);
+    output_free(r->output);
+    launch_clear(&r->launch);
+    control_clear(&r->control);
+    free(r->ranks);
+    if (r->loop)
+        ev_loop_destroy(r->loop);
+}
+
+int root_run(const struct root_args *args)
+{
+    struct root *r = calloc(1, sizeof *r);
+    struct err e = { 0 };
+    int status = EXIT_LAUNCHER;
+
+    if (!r)
+        return EXIT_LAUNCHER;
+    r->args = args;
+    r->plan = args->plan;
+    r->user = *args->user;
+    if (prepare(r, &e) < 0) {
+        fprintf(stderr, "mpiexec_lite: %s\n", e.text);
+    } else {
+        run(r);
+        status = conclude(r);
+    }
+    clear(r);
+    free(r);
+    return status;
+}

@@ -1,0 +1,207 @@
+/* root_start.c - give every rank its descriptors and environment, and start it. */
+#include "mpiexec_lite/root_impl.h"
+
+#include "mpiexec_lite/env.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* The two ends of a pipe or socket pair; -1: none. */
+struct ends { int ours, theirs; };
+
+struct rank_ends {
+    struct ends pmi, out, err, in;
+};
+
+static void close_end(int *fd)
+{
+    if (*fd > 2)
+        close(*fd);
+    *fd = -1;
+}
+
+static void close_theirs(struct rank_ends *x)
+{
+    close_end(&x->pmi.theirs);
+    close_end(&x->out.theirs);
+    close_end(&x->err.theirs);
+    close_end(&x->in.theirs);
+}
+
+static void close_ours(struct rank_ends *x)
+{
+    close_end(&x->pmi.ours);
+    close_end(&x->out.ours);
+    close_end(&x->err.ours);
+    close_end(&x->in.ours);
+}
+
+/* A pipe whose end `ours` (0: read, 1: write) does not block. */
+static int make_pipe(struct ends *x, int ours)
+{
+    int fd[2];
+
+    if (pipe2(fd, O_CLOEXEC) < 0)
+        return -1;
+    x->ours = fd[ours];
+    x->theirs = fd[!ours];
+    return fcntl(x->ours, F_SETFL, O_NONBLOCK);
+}
+
+static int make_pmi(struct ends *x)
+{
+    int fd[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) < 0)
+        return -1;
+    x->ours = fd[0];
+    x->theirs = fd[1];
+    return 0;
+}
+
+static int open_input(const char *file)
+{
+    return open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+}
+
+/* stdin of a rank: our own, a pipe of the feed, a file, or nothing. */
+static int make_input(struct root *r, int rank, struct ends *x)
+{
+    const struct plan *p = r->plan;
+    bool chosen = p->stdin_mode == STDIN_ALL ||
+                  (p->stdin_mode == STDIN_RANK && p->stdin_rank == rank);
+
+    if (chosen && r->feed)
+        return make_pipe(x, 1);
+    if (chosen && r->args->input >= 0)
+        x->theirs = fcntl(r->args->input, F_DUPFD_CLOEXEC, 3);
+    else
+        x->theirs = open_input(p->stdin_mode == STDIN_FILE ? p->stdin_file : "/dev/null");
+    return x->theirs < 0 ? -1 : 0;
+}
+
+static int make_ends(struct root *r, int rank, struct rank_ends *x)
+{
+    static const struct ends none = { -1, -1 };
+
+    *x = (struct rank_ends){ none, none, none, none };
+    if ((!r->listener && make_pmi(&x->pmi) < 0) || make_pipe(&x->out, 0) < 0 ||
+        make_pipe(&x->err, 0) < 0 || make_input(r, rank, &x->in) < 0)
+        return -1;
+    return 0;
+}
+
+/* The launcher's ends of a rank that runs go to those who serve them. */
+static int take_ends(struct root *r, int rank, struct rank_ends *x, struct err *e)
+{
+    int rc = output_add(r->output, rank, x->out.ours, x->err.ours, e);
+
+    x->out.ours = x->err.ours = -1;
+    if (x->in.ours >= 0 && feed_add(r->feed, x->in.ours) < 0)
+        rc = err_set(e, ERR_NOMEM, "no memory for stdin");
+    x->in.ours = -1;
+    if (x->pmi.ours >= 0 && pmi_conn_init(&r->ranks[rank].conn, &r->conn_env, r->job,
+                                          job_member(r->job, rank), x->pmi.ours) < 0)
+        rc = err_set(e, ERR_NOMEM, "no memory for rank %d", rank);
+    x->pmi.ours = -1;
+    return rc;
+}
+
+static pid_t start_process(struct root *r, int rank, size_t app, char **envp, size_t common,
+                           const struct rank_ends *x, const char **step)
+{
+    struct rank_env vars = { .fd = x->pmi.theirs, .rank = rank, .size = r->size,
+                             .port = r->listener ? listen_address(r->listener) : NULL,
+                             .local_rank = rank, .local_size = r->size,
+                             .jobid = r->jobid, .hostname = r->hostname };
+    struct child_spec spec = { .path = r->args->programs[app],
+                               .argv = r->plan->apps[app].argv.v, .envp = envp,
+                               .dir = r->plan->apps[app].wdir, .in = x->in.theirs,
+                               .out = x->out.theirs, .err = x->err.theirs,
+                               .keep = x->pmi.theirs, .user = r->args->user };
+    char text[ENV_RANK_TEXT];
+
+    *step = "environment";
+    if (env_rank_vars(&vars, text, sizeof text, envp + common, NULL) < 0) {
+        errno = E2BIG;
+        return -1;
+    }
+    return child_start(&spec, step);
+}
+
+/* False when the rank could not be started: launch knows. */
+static bool start_rank(struct root *r, int rank, size_t app, char **envp, size_t common)
+{
+    const char *step = "descriptors";
+    struct rank_ends x;
+    struct err e = { 0 };
+    pid_t pid = -1;
+
+    if (make_ends(r, rank, &x) == 0)
+        pid = start_process(r, rank, app, envp, common, &x, &step);
+    if (pid < 0)
+        launch_failed_to_start(&r->launch, root_now(r), rank, step, errno);
+    close_theirs(&x);
+    if (pid < 0) {
+        close_ours(&x);
+        return false;
+    }
+    r->ranks[rank].pid = pid;
+    launch_started(&r->launch, rank, pid);
+    if (take_ends(r, rank, &x, &e) < 0) {
+        launch_broken(&r->launch, root_now(r), EXIT_LAUNCHER, e.text);
+        return false;
+    }
+    return true;
+}
+
+static int start_app(struct root *r, size_t app, int *rank, struct err *e)
+{
+    struct strlist common = { 0 };
+    int rc = env_build(r->plan, app, environ, &common, e);
+    char **envp = rc == 0 ? malloc((common.n + ENV_RANK_MAX) * sizeof *envp) : NULL;
+
+    if (envp) {
+        if (common.n)
+            memcpy(envp, common.v, common.n * sizeof *envp);
+        for (int i = 0; i < r->plan->apps[app].n && !r->launch.ending; i++)
+            if (!start_rank(r, (*rank)++, app, envp, common.n))
+                break;
+    } else if (rc == 0) {
+        rc = err_set(e, ERR_NOMEM, "no memory for an environment");
+    }
+    free(envp);
+    strlist_clear(&common);
+    return rc;
+}
+
+/* Three descriptors a rank, four more while one is started. */
+static int check_files(struct root *r, struct err *e)
+{
+    size_t want = (size_t)r->size * (r->feed ? 4 : 3) + 64;
+    struct rlimit now = r->user.files;
+
+    now.rlim_cur = now.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &now);
+    getrlimit(RLIMIT_NOFILE, &now);
+    if (now.rlim_cur < want)
+        return err_set(e, ERR_OTHER, "%d ranks need %zu descriptors, the limit is %ju "
+                       "(ulimit -n)", r->size, want, (uintmax_t)now.rlim_cur);
+    return 0;
+}
+
+int root_start_ranks(struct root *r, struct err *e)
+{
+    int rank = 0;
+
+    if (check_files(r, e) < 0)
+        return -1;
+    for (size_t app = 0; app < r->plan->napps && !r->launch.ending; app++)
+        if (start_app(r, app, &rank, e) < 0)
+            return -1;
+    return 0;
+}

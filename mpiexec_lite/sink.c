@@ -1,0 +1,189 @@
+/* sink.c - see sink.h */
+#include "mpiexec_lite/sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void on_writable(struct ev_loop *loop, ev_io *w, int revents)
+{
+    struct sink *s = w->data;
+
+    (void)loop;
+    (void)revents;
+    s->blocked = false;
+    sink_flush(s);
+    if (s->blocked)
+        return;
+    ev_io_stop(s->loop, &s->writable);
+    s->ops->resume(s->host, s);
+}
+
+/* Find the way to write to fd without blocking and without changing flags that
+ * other processes see. */
+static void choose_way(struct sink *s)
+{
+    char path[64];
+    struct stat st;
+    int again;
+
+    if (fstat(s->fd, &st) < 0 || S_ISREG(st.st_mode) || s->owned)
+        return;
+    if (S_ISSOCK(st.st_mode)) {
+        s->socket = true;
+        return;
+    }
+    snprintf(path, sizeof path, "/proc/self/fd/%d", s->fd);
+    again = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    if (again >= 0) {
+        s->fd = again;
+        s->owned = true;
+    } else {
+        s->poll = true;
+    }
+}
+
+int sink_init(struct sink *s, struct ev_loop *loop, int fd, bool owned, const char *name,
+              const struct sink_ops *ops, void *host)
+{
+    *s = (struct sink){ .loop = loop, .ops = ops, .host = host, .fd = fd, .owned = owned };
+    s->name = strdup(name);
+    if (!s->name)
+        return -1;
+    choose_way(s);
+    ev_io_init(&s->writable, on_writable, s->fd, EV_WRITE);
+    s->writable.data = s;
+    return 0;
+}
+
+void sink_clear(struct sink *s)
+{
+    ev_io_stop(s->loop, &s->writable);
+    if (s->owned)
+        close(s->fd);
+    buf_clear(&s->out);
+    free(s->name);
+}
+
+static int check_file(int fd, const char *name, struct err *e)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return err_set(e, ERR_OTHER, "%s: %s", name, strerror(errno));
+    if (S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode))
+        return 0;
+    if (!S_ISREG(st.st_mode))
+        return err_set(e, ERR_OTHER, "%s: not a regular file", name);
+    if (st.st_uid != geteuid())
+        return err_set(e, ERR_OTHER, "%s: belongs to another user", name);
+    if (st.st_nlink != 1)
+        return err_set(e, ERR_OTHER, "%s: has %ju names; refusing to empty it", name,
+                       (uintmax_t)st.st_nlink);
+    if (ftruncate(fd, 0) < 0)
+        return err_set(e, ERR_OTHER, "%s: %s", name, strerror(errno));
+    return 0;
+}
+
+int sink_open_file(const char *name, struct err *e)
+{
+    int fd = open(name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+                  0666);
+
+    if (fd < 0)
+        return err_set(e, ERR_OTHER, "%s: %s", name, errno == ELOOP ?
+                       "is a symbolic link; not followed" : strerror(errno));
+    if (check_file(fd, name, e) < 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* One attempt; like write(2). */
+static ssize_t write_some(struct sink *s, const char *data, size_t len)
+{
+    struct pollfd p = { .fd = s->fd, .events = POLLOUT };
+
+    if (s->socket)
+        return send(s->fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (!s->poll)
+        return write(s->fd, data, len);
+    if (poll(&p, 1, 0) == 0) {
+        errno = EAGAIN;
+        return -1;
+    }
+    return write(s->fd, data, len < PIPE_BUF ? len : PIPE_BUF);  /* this much fits */
+}
+
+static void fail(struct sink *s, int errnum)
+{
+    s->dead = true;
+    buf_clear(&s->out);
+    ev_io_stop(s->loop, &s->writable);
+    s->ops->failed(s->host, s, errnum);
+}
+
+/* Write as much as goes.  The number of bytes taken (all of them if dead). */
+static size_t push(struct sink *s, const char *data, size_t len)
+{
+    size_t done = 0;
+
+    while (done < len && !s->dead) {
+        ssize_t n = write_some(s, data + done, len - done);
+
+        if (n >= 0)
+            done += (size_t)n;
+        else if (errno == EAGAIN)
+            break;
+        else if (errno != EINTR)
+            fail(s, errno);
+    }
+    return s->dead ? len : done;
+}
+
+static void wait_writable(struct sink *s)
+{
+    s->blocked = true;
+    ev_io_start(s->loop, &s->writable);
+}
+
+void sink_flush(struct sink *s)
+{
+    size_t n;
+
+    if (s->blocked || !s->out.len)
+        return;
+    n = push(s, buf_bytes(&s->out), s->out.len);
+    if (s->dead)
+        return;
+    buf_consume(&s->out, n);
+    if (s->out.len)
+        wait_writable(s);
+}
+
+void sink_write(struct sink *s, const char *data, size_t len)
+{
+    size_t n = 0;
+
+    if (s->dead)
+        return;
+    sink_flush(s);
+    if (!s->out.len)
+        n = push(s, data, len);
+    if (s->dead || n == len)
+        return;
+    buf_add(&s->out, data + n, len - n);
+    if (s->out.failed)
+        fail(s, ENOMEM);
+    else if (!s->blocked)
+        wait_writable(s);
+}

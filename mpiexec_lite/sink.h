@@ -1,0 +1,55 @@
+/* sink.h - one place that output goes to: our stdout, our stderr, or a file.
+ *
+ * Writes never block.  Our own stdout is a file description that we share with
+ * the shell and others, so it is not made non-blocking: a pipe or terminal is
+ * opened anew, a socket is sent to with MSG_DONTWAIT, a file does not block. */
+#ifndef MPIEXEC_LITE_SINK_H
+#define MPIEXEC_LITE_SINK_H
+
+#include "mpiexec_lite/iof.h"
+
+#include <ev.h>
+
+struct sink;
+
+struct sink_ops {
+    /* The sink can take no more for now / can again. */
+    void (*resume)(void *host, struct sink *s);
+    /* A write failed with errnum; the sink drops everything from then on. */
+    void (*failed)(void *host, struct sink *s, int errnum);
+};
+
+struct sink {
+    struct ev_loop *loop;            /* borrowed */
+    const struct sink_ops *ops;
+    void           *host;
+    int             fd;              /* what is written to */
+    bool            owned;           /* fd is ours to close */
+    bool            socket, poll;    /* how not to block; see sink.c */
+    bool            dead;            /* a write has failed */
+    bool            blocked;         /* waits until fd can take bytes */
+    struct buf      out;             /* owned: not yet written */
+    ev_io           writable;
+    struct iof_line line;
+    char           *name;            /* owned; "stdout", "stderr" or a file name */
+};
+
+/* A sink on fd (owned: it is closed at the end).  0, or -1: no memory. */
+int  sink_init(struct sink *s, struct ev_loop *loop, int fd, bool owned, const char *name,
+               const struct sink_ops *ops, void *host);
+void sink_clear(struct sink *s);
+
+/* Open a file for output as a cautious program does: not through a link, a
+ * regular file only if it is ours and has one name; emptied only after that was
+ * seen.  The descriptor, or -1 and e. */
+int  sink_open_file(const char *name, struct err *e);
+
+/* Write len bytes behind what is waiting; what cannot be written now waits. */
+void sink_write(struct sink *s, const char *data, size_t len);
+/* Try to write what waits in s->out. */
+void sink_flush(struct sink *s);
+/* Its readers should wait: enough is queued. */
+static inline bool sink_full(const struct sink *s) { return s->blocked; }
+static inline bool sink_idle(const struct sink *s) { return !s->out.len; }
+
+#endif

@@ -1,0 +1,183 @@
+/* sweep.c - see sweep.h
+ *
+ * One pass reads the parent of every process in /proc, follows the chains that
+ * lead to us, and stops, then kills, what hangs on them.  Stopping first keeps a
+ * process from forking between the look and the blow; passes repeat until no
+ * child is left, as what a killed process had becomes ours. */
+#include "mpiexec_lite/sweep.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+struct proc {
+    pid_t pid, parent;
+    bool  ours;
+};
+
+struct procs {
+    struct proc *v;          /* owned */
+    size_t       n, cap;
+};
+
+int sweep_prepare(void)
+{
+    return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+bool sweep_any(void)
+{
+    siginfo_t info;
+
+    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+/* The parent in /proc/PID/stat: the second field behind the last ')'. */
+static pid_t parent_of(const char *pid)
+{
+    char path[64], text[512], *paren;
+    int fd, parent = -1;
+    ssize_t n;
+
+    snprintf(path, sizeof path, "/proc/%s/stat", pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    n = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (n <= 0)
+        return -1;
+    text[n] = '\0';
+    paren = strrchr(text, ')');
+    if (!paren || sscanf(paren + 1, " %*c %d", &parent) != 1)
+        return -1;
+    return parent;
+}
+
+static int add(struct procs *p, pid_t pid, pid_t parent)
+{
+    if (p->n == p->cap) {
+        size_t cap = p->cap ? p->cap * 2 : 256;
+        struct proc *v = realloc(p->v, cap * sizeof *v);
+
+        if (!v)
+            return -1;
+        p->v = v;
+        p->cap = cap;
+    }
+    p->v[p->n++] = (struct proc){ pid, parent, false };
+    return 0;
+}
+
+/* Fewer than all when memory is short: the next pass finds the others. */
+static void read_all(struct procs *p)
+{
+    DIR *d = opendir("/proc");
+    struct dirent *ent;
+
+    while (d && (ent = readdir(d))) {
+        pid_t parent;
+
+        if (!isdigit((unsigned char)ent->d_name[0]))
+            continue;
+        parent = parent_of(ent->d_name);
+        if (parent > 0 && add(p, (pid_t)strtol(ent->d_name, NULL, 10), parent) < 0)
+            break;
+    }
+    if (d)
+        closedir(d);
+}
+
+static int by_pid(const void *a, const void *b)
+{
+    pid_t x = ((const struct proc *)a)->pid, y = ((const struct proc *)b)->pid;
+
+    return (x > y) - (x < y);
+}
+
+static struct proc *find(const struct procs *p, pid_t pid)
+{
+    struct proc key = { .pid = pid };
+
+    return p->n ? bsearch(&key, p->v, p->n, sizeof *p->v, by_pid) : NULL;
+}
+
+/* Does the chain of parents of pr lead to us?  Marks the chain's first if so. */
+static bool descends(const struct procs *p, const struct proc *pr, pid_t self)
+{
+    for (size_t depth = 0; pr && depth < 4096; depth++) {
+        if (pr->parent == self || pr->ours)
+            return true;
+        pr = find(p, pr->parent);
+    }
+    return false;
+}
+
+static void signal_ours(const struct procs *p, int signo)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (p->v[i].ours)
+            kill(p->v[i].pid, signo);
+}
+
+/* One pass.  The number of descendants seen. */
+static int pass(void)
+{
+    struct procs p = { 0 };
+    pid_t self = getpid();
+    int seen = 0;
+
+    read_all(&p);
+    if (p.n)
+        qsort(p.v, p.n, sizeof *p.v, by_pid);
+    for (size_t i = 0; i < p.n; i++) {
+        p.v[i].ours = p.v[i].pid != self && descends(&p, &p.v[i], self);
+        seen += p.v[i].ours;
+    }
+    signal_ours(&p, SIGSTOP);
+    signal_ours(&p, SIGKILL);
+    free(p.v);
+    return seen;
+}
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Reap what has ended.  False when there is no child at all. */
+static bool reap(void)
+{
+    pid_t pid;
+
+    while ((pid = waitpid(-1, NULL, WNOHANG | __WALL)) > 0)
+        ;
+    return pid == 0 || errno != ECHILD;
+}
+
+int sweep_all(double seconds)
+{
+    const struct timespec pause = { 0, 2000000 };        /* 2 ms */
+    double end = now() + seconds;
+    int seen = 0;
+
+    while (reap()) {
+        if (now() > end)
+            return seen ? seen : 1;
+        seen = pass();
+        nanosleep(&pause, NULL);
+    }
+    return 0;
+}

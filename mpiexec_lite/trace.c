@@ -1,0 +1,50 @@
+/* trace.c - see trace.h */
+#include "mpiexec_lite/trace.h"
+
+#include "mpiexec_lite/sink.h"
+#include "wire/buf.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+static const char head[] =
+    "# PMI wire trace.  RANK C>S: the rank wrote; RANK S>C: the launcher wrote.\n";
+
+static void write_all(int fd, const char *data, size_t len)
+{
+    while (len) {
+        ssize_t n = write(fd, data, len);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return;                      /* a full disk ends the trace, not the job */
+        data += n;
+        len -= (size_t)n;
+    }
+}
+
+int trace_open(const char *name, struct err *e)
+{
+    int fd = sink_open_file(name, e);
+
+    if (fd >= 0)
+        write_all(fd, head, sizeof head - 1);
+    return fd;
+}
+
+void trace_line(int fd, int rank, bool from_client, const char *data, size_t len)
+{
+    struct buf line = BUF_INIT;
+
+    if (rank < 0)
+        buf_str(&line, "?");
+    else
+        buf_printf(&line, "%d", rank);
+    buf_str(&line, from_client ? " C>S |" : " S>C |");
+    buf_escaped(&line, data, len);
+    buf_str(&line, "|\n");
+    if (!line.failed)
+        write_all(fd, buf_bytes(&line), line.len);
+    buf_clear(&line);
+}

@@ -1,0 +1,9 @@
+/* usage.h - what this process has used. */
+#ifndef MPIEXEC_LITE_USAGE_H
+#define MPIEXEC_LITE_USAGE_H
+
+/* Peak resident memory in KiB (VmHWM of /proc/self/status; 0 if unknown).  Not
+ * getrusage, which also counts what the process was before exec. */
+long usage_peak_kib(void);
+
+#endif

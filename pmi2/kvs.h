@@ -1,0 +1,49 @@
+/* kvs.h - a key-value space: of a job, of a node's attributes, of names.
+ *
+ * Values lie in one append-only arena and are found through an index of
+ * offsets, so that the whole space costs little more than its text and what a
+ * fence has completed never moves or changes (PMI v2 API draft, KVS).  A later
+ * put of a key replaces the earlier one.  Keys and values are text without NUL;
+ * the store copies them and never looks inside.
+ *
+ * No function here blocks, does I/O or logs.  Not thread-safe. */
+#ifndef PMI2_KVS_H
+#define PMI2_KVS_H
+
+#include "wire/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct kvs;
+
+struct kvs_entry {
+    const char *key, *value;     /* the store's: valid until the next kvs_put */
+    size_t      len;             /* of value, bytes without NUL */
+    int         src;             /* who put it: a rank, or what the caller says */
+};
+
+/* seed: of the hash; take it from a random source, so that nobody can choose
+ * keys that collide.  max_bytes: of the arena, at most 4 GiB - 1.  NULL with
+ * errno when there is no memory. */
+struct kvs *kvs_new(uint64_t seed, size_t max_bytes);
+void        kvs_free(struct kvs *kvs);               /* NULL is fine */
+
+/* Store a copy.  0, or -1 and e: ERR_NOMEM (also when max_bytes is reached). */
+int kvs_put(struct kvs *kvs, int src, const char *key, const char *value, size_t len,
+            struct err *e);
+
+/* 1 and *out, or 0 if there is no such key. */
+int kvs_get(const struct kvs *kvs, const char *key, struct kvs_entry *out);
+
+/* The idx-th entry, 0 and up, in the order of first puts: 1 and *out, or 0 past
+ * the end.  Removed entries are skipped, so positions move only on removal. */
+int kvs_at(const struct kvs *kvs, size_t idx, struct kvs_entry *out);
+
+/* 1 if the key was there and is now gone, else 0. */
+int kvs_remove(struct kvs *kvs, const char *key);
+
+size_t kvs_count(const struct kvs *kvs);             /* entries */
+size_t kvs_bytes(const struct kvs *kvs);             /* bytes used in the arena */
+
+#endif

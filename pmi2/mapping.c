@@ -1,0 +1,54 @@
+/* mapping.c - see mapping.h */
+#include "pmi2/mapping.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+void mapping_format(const struct mapping_block *blocks, size_t n, struct buf *out)
+{
+    buf_str(out, "(vector");
+    for (size_t i = 0; i < n; i++)
+        buf_printf(out, ",(%d,%d,%d)", blocks[i].first, blocks[i].nodes, blocks[i].ranks);
+    buf_char(out, ')');
+}
+
+/* A number of 0 and up, and the character behind it. */
+static int take_number(const char **s, char behind, int *out)
+{
+    char *end;
+    long v;
+
+    if (**s < '0' || **s > '9')
+        return -1;
+    v = strtol(*s, &end, 10);
+    if (v > INT_MAX || *end != behind)
+        return -1;
+    *out = (int)v;
+    *s = end + 1;
+    return 0;
+}
+
+int mapping_parse(const char *text, struct mapping_block *blocks, size_t max, struct err *e)
+{
+    const char *s = text;
+    size_t n = 0;
+
+    if (strncmp(s, "(vector", 7))
+        return err_set(e, ERR_INVALID_VAL, "a mapping begins with \"(vector\"");
+    for (s += 7; !strncmp(s, ",(", 2); n++) {
+        struct mapping_block b;
+
+        s += 2;
+        if (take_number(&s, ',', &b.first) < 0 || take_number(&s, ',', &b.nodes) < 0 ||
+            take_number(&s, ')', &b.ranks) < 0 || !b.nodes || !b.ranks)
+            return err_set(e, ERR_INVALID_VAL, "mapping: byte %td: want first,nodes,ranks)",
+                           s - text);
+        if (n == max)
+            return err_set(e, ERR_LENGTH, "mapping: more than %zu blocks", max);
+        blocks[n] = b;
+    }
+    if (strcmp(s, ")"))
+        return err_set(e, ERR_INVALID_VAL, "mapping: byte %td: want \")\"", s - text);
+    return (int)n;
+}

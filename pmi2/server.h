@@ -1,0 +1,124 @@
+/* server.h - the PMI server core, as its host (launcher, proxy, simulator, test)
+ * sees it.
+ *
+ * The core decides and never touches a descriptor, a clock or an event loop.
+ * The host feeds it what happened - bytes of a connection, the end of one, a
+ * process that ended - and it answers through the host operations, each of
+ * which returns at once and never calls back into the core.  So the same code
+ * runs behind sockets, in the simulator and in unit tests.
+ *
+ * Objects: a *connection* is a byte stream with its codec; a *member* is one
+ * rank of one job; a *request* is one command until it is answered.  A
+ * connection stands for one member: known from the start (PMI_FD), or from its
+ * initack or fullinit on (PMI_PORT).
+ *
+ * Not thread-safe; any number of servers may exist side by side. */
+#ifndef PMI2_SERVER_H
+#define PMI2_SERVER_H
+
+#include "pmi2/mapping.h"
+#include "wire/frame.h"
+
+#include <stdint.h>
+
+struct server;
+struct job;
+struct member;
+struct conn;
+struct command;              /* pmi2/commands.h */
+
+enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
+
+/* What the core asks of its host.  `host` is what server_new was given; a
+ * connection is named by the pointer that conn_new was given as its link. */
+struct host_ops {
+    /* Send bytes, or queue them.  The number of bytes then waiting unsent.  A
+     * host whose number exceeds LIMIT_QUEUED stops reading that connection. */
+    size_t (*send)(void *host, void *link, const char *data, size_t len);
+    /* The peer broke the protocol: send what is queued if that is possible at
+     * once, then close.  The host calls conn_free when it has. */
+    void (*fail)(void *host, void *link, struct member *m, const char *why);
+    /* member asked that it (world: its job) be ended; code as the caller gave
+     * it; text is from the peer: escape before showing.  "" if none. */
+    void (*abort)(void *host, struct member *m, bool world, int code, const char *text);
+    /* A member has finished init / finalize. */
+    void (*initialized)(void *host, struct member *m);
+    void (*finalized)(void *host, struct member *m);
+    /* A fence can never complete: `missing` ended, `waiting` is in the fence. */
+    void (*stuck)(void *host, struct member *missing, struct member *waiting);
+    /* One line of text, already safe to show. */
+    void (*log)(void *host, enum log_level level, struct member *m, const char *text);
+    /* Wire trace; NULL when off.  from_peer: the direction. */
+    void (*trace)(void *host, struct member *m, bool from_peer, const char *data, size_t len);
+};
+
+struct server_options {
+    int  pmi1_subversion;    /* 2: answer 1.2 (group barriers) to clients that ask for
+                                1.1, as MPICH 5 likes; 1: answer what was asked */
+    bool fault_tolerant;     /* a fence that misses a dead rank answers an error */
+    bool no_names;           /* no name service: publish answers an error */
+};
+
+/* NULL with errno when there is no memory. */
+struct server *server_new(const struct host_ops *ops, void *host, uint64_t seed,
+                          const struct server_options *options);
+/* Also frees its jobs; the connections must be gone. */
+void server_free(struct server *s);
+
+/* Add a table of commands (pmix_ext).  0, or -1 and e: no memory, or a name that
+ * is taken.  The rows are borrowed. */
+int server_add_commands(struct server *s, const struct command *rows, size_t n,
+                        struct err *e);
+
+struct job_spec {
+    const char *id;          /* job id and PMI-1 kvsname: at most LIMIT_JOBID - 1 bytes, no
+                                ';', '=' or blank; copied */
+    int         size;        /* ranks */
+    int         universe;    /* universe size, or -1: unknown */
+    const int  *appnums;     /* size of them; copied */
+    const struct mapping_block *map;     /* copied, as text */
+    size_t      map_blocks;
+};
+
+/* A job whose ranks are all on this node.  NULL and e on failure. */
+struct job *server_add_job(struct server *s, const struct job_spec *spec, struct err *e);
+
+/* The member of a rank; NULL if out of range. */
+struct member *job_member(struct job *j, int rank);
+const char    *job_id(const struct job *j);
+size_t         job_kvs_bytes(const struct job *j);
+
+int         member_rank(const struct member *m);
+struct job *member_job(const struct member *m);
+
+/* Where a member stands, for messages and decisions. */
+enum member_state {
+    MEMBER_NEW,              /* has not spoken PMI */
+    MEMBER_GREETED,          /* PMI-2: init done, fullinit to come */
+    MEMBER_READY,
+    MEMBER_FINAL,            /* finalized */
+    MEMBER_GONE              /* its process has ended */
+};
+enum member_state member_state(const struct member *m);
+bool              member_ever_initialized(const struct member *m);
+/* The command it waits in ("kvs-fence", ...), or NULL. */
+const char       *member_waits_in(const struct member *m);
+
+/* The process of a member has ended: fences that miss it are looked at. */
+void member_ended(struct member *m);
+
+/* A new connection.  m: whose it is (PMI_FD), or NULL (PMI_PORT: any rank of
+ * job j that has no connection may claim it).  link: the host's name for it. */
+struct conn *conn_new(struct server *s, struct job *j, struct member *m, void *link);
+void         conn_free(struct conn *c);          /* its parked requests are dropped */
+
+/* Bytes arrived; they are edited in place.  Afterwards the connection may have
+ * been failed (host op), never freed. */
+void conn_input(struct conn *c, char *data, size_t len);
+/* The peer closed its end. */
+void conn_eof(struct conn *c);
+/* Whether the core wants no more input now: too many requests are parked. */
+bool conn_full(const struct conn *c);
+struct member *conn_member(const struct conn *c);
+
+#endif

@@ -1,0 +1,78 @@
+/* limits.h - every maximum of the wire, with the reason for its value. */
+#ifndef WIRE_LIMITS_H
+#define WIRE_LIMITS_H
+
+enum {
+    /* Body of one PMI-2 frame from a rank.  Slurm's and MPICH's clients never
+     * send more than 65536 bytes, length field included. */
+    LIMIT_FRAME_RANK = 65536,
+
+    /* Between our own processes, and with tools: all that six digits can say. */
+    LIMIT_FRAME_LINK = 999999,
+
+    /* One PMI-1 line: the same text as a frame, without its length. */
+    LIMIT_LINE = 65536,
+
+    /* One mcmd=spawn ... endcmd block.  Its lines hold argv, which the kernel
+     * lets grow to megabytes; a shell line of 1 MiB is beyond what is in use. */
+    LIMIT_BLOCK = 1 << 20,
+
+    /* key=value pairs of one message.  A spawn has the most: 4096 arguments and
+     * 1024 commands are beyond any known use. */
+    LIMIT_PAIRS = 16384,
+
+    /* Key, without NUL: PMI2_MAX_KEYLEN, and what get_maxes advertises. */
+    LIMIT_KEY = 64,
+
+    /* Value, without NUL: whatever fits a frame, less what is around it in a put
+     * and in the reply to a get, so that what could be put can be got. */
+    LIMIT_VALUE = LIMIT_FRAME_RANK - 256,
+
+    /* What PMI-1's get_maxes advertises and old PMI-2 clients can receive
+     * (PMI2_MAX_VALLEN): longer values crash clients with 1024-byte buffers. */
+    LIMIT_VALUE_OLD = 1024,
+
+    /* A reply line that a PMI-1 client with a 1024-byte buffer can read. */
+    LIMIT_LINE_OLD = 1024,
+
+    /* kvsname_max.  MPICH computes its own value limit as about 1024 - this -
+     * key limit - 30; 64 instead of Hydra's 256 gives values 192 bytes more. */
+    LIMIT_JOBID = 64,
+
+    /* What MPICH 4.0 can then receive as a value: see LIMIT_JOBID. */
+    LIMIT_MAPPING_V1 = 1024 - LIMIT_JOBID - LIMIT_KEY - 32,
+
+    /* Service names and ports of publish: MPI_MAX_PORT_NAME in MPICH is 1024. */
+    LIMIT_SERVICE = 1024,
+    LIMIT_PORT = 1024,
+
+    /* Text of an abort: PMI_MAX_MSG_STRING of the PMI v2 API draft. */
+    LIMIT_ABORT_TEXT = 1024,
+
+    /* A thread id (thrid): clients send a pointer printed in hexadecimal. */
+    LIMIT_THRID = 64,
+
+    /* Requests of one connection that wait for their answer.  A client has one
+     * a thread; the connection is not read while this many are open. */
+    LIMIT_PARKED = 1024,
+
+    /* Bytes queued to one connection that does not read its answers: its own
+     * requests are then not read either until it does. */
+    LIMIT_QUEUED = 1 << 20,
+
+    /* Different group barriers (PMI-1.2) open at once in one job. */
+    LIMIT_GROUPS = 4096,
+
+    /* Published names of one server. */
+    LIMIT_NAMES = 10000,
+
+    /* Payload chunk between our own processes: small enough that a control
+     * frame never waits long behind it. */
+    LIMIT_CHUNK = 32768
+};
+
+/* Bytes of one job's key-value space, and of one node's attributes: beyond it a
+ * put is an error.  Offsets in the store are 32 bits wide. */
+#define LIMIT_KVS_BYTES ((size_t)1 << 30)
+
+#endif
