@@ -25,7 +25,7 @@ LIBS_ELF  = -l:libelf.a -l:libz.a
 
 src  = $(filter-out %/main.c,$(wildcard $1/*.c))
 obj  = $(patsubst %.c,$B/%.o,$(call src,$1))
-client_src = $(wildcard wire/*.c) $(wildcard pmi2/client*.c pmi2/lib_pmi2.c)
+client_src = $(wildcard wire/*.c) pmi2/kvs.c $(wildcard pmi2/client*.c pmi2/lib_pmi2.c)
 client_pic = $(patsubst %.c,$B/pic/%.o,$(client_src))
 client_obj = $(patsubst %.c,$B/%.o,$(wildcard pmi2/client*.c pmi2/lib_pmi2.c))
 
@@ -35,12 +35,15 @@ everything = $(call obj,wire) $(call obj,pmi2) $(call obj,pmix_ext) $(launcher)
 
 unit     = $(patsubst %.c,$B/%,$(wildcard test/unit/test_*.c))
 
-.PHONY: all check check-long demo deps test-deps asan fuzz bench cover layers install \
-        install-libpmi2 dist clean torture differential
+.PHONY: all check check-only check-long check-long-only demo deps demo-deps test-deps asan fuzz \
+        fuzz-build bench cover layers install install-libpmi2 dist clean torture differential
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-all: $B/bin/mpiexec_lite $B/lib/libpmi2.so.0 $B/lib/libpmi2.a
+all: $B/bin/mpiexec_lite $B/lib/libpmi2.so.0 $B/lib/libpmi2.a $B/man/mpiexec_lite.1 \
+     $B/completion/mpiexec_lite
+
+# --- programs, libraries, manual ---------------------------------------------
 
 $B/bin/mpiexec_lite: $B/mpiexec_lite/main.o $(core) $(launcher) | $B/bin/.
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) $^ $(LIBS_EV) $(LIBS_ELF) $(LIBS_WIRE) -o $@
@@ -52,6 +55,13 @@ $B/lib/libpmi2.so.0: $(client_pic) pmi2/libpmi2.map | $B/lib/.
 $B/lib/libpmi2.a: $(client_pic) | $B/lib/.
 	$(call Q,AR)rm -f $@ && $(AR) rcs $@ $^
 
+# The options in the manual and the completion come from the program's own table.
+$B/man/mpiexec_lite.1: mpiexec_lite/mpiexec_lite.1.in $B/bin/mpiexec_lite | $B/man/.
+	@$B/bin/mpiexec_lite --print-man >$B/man/options
+	@sed -e '/^@OPTIONS@$$/{r $B/man/options' -e 'd;}' -e 's/@VERSION@/$(VERSION)/' $< >$@
+$B/completion/mpiexec_lite: $B/bin/mpiexec_lite | $B/completion/.
+	@$B/bin/mpiexec_lite --print-completion >$@
+
 $B/pic/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(call Q,CC)$(CC) $(CSTD) $(CFLAGS) -fPIC -fvisibility=hidden -MMD -MP -c $< -o $@
@@ -61,7 +71,128 @@ $B/%.o: %.c Makefile
 -include $(shell find $B -name '*.d' 2>/dev/null)
 %/.: ; @mkdir -p $@
 
-$(unit): %: %.o $(everything)
-	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $^ -lcmocka -lpthread $(LIBS_EV) $(LIBS_ELF) $(LIBS_WIRE) -o $@
+# --- packages ----------------------------------------------------------------
+# What each is for: see README.  Only what is missing is installed, by apt.
+
+BUILD_PACKAGES = libc6-dev libev-dev libutf8proc-dev libxxhash-dev libelf-dev zlib1g-dev
+DEMO_PACKAGES  = $(BUILD_PACKAGES) mpich libmpich-dev libpmi2-0-dev
+TEST_PACKAGES  = $(DEMO_PACKAGES) python3 libcmocka-dev valgrind clang llvm openmpi-bin \
+                 libopenmpi-dev gcovr man-db groff procps iproute2
+
+deps: ; @test/packages $(BUILD_PACKAGES)
+demo-deps: ; @test/packages $(DEMO_PACKAGES)
+test-deps: ; @test/packages $(TEST_PACKAGES)
+
+# --- tests -------------------------------------------------------------------
+
+$(unit): %: %.o $(everything) $(wildcard test/unit/fake_*.c)
+	$(call Q,LD)$(CC) $(CFLAGS) -I. $(CSTD) $(LDFLAGS) $(filter %.o %.c,$^) -lcmocka -lpthread \
+	    -ldl $(LIBS_EV) $(LIBS_ELF) $(LIBS_WIRE) -o $@
+$B/test/fuzz/run_%: $B/test/fuzz/fuzz_%.o $B/test/fuzz/main.o $(everything)
+	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $^ -lpthread $(LIBS_EV) $(LIBS_ELF) $(LIBS_WIRE) -o $@
+$B/test/replay: $B/test/replay.o $(everything)
+	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $^ -lpthread $(LIBS_EV) $(LIBS_ELF) $(LIBS_WIRE) -o $@
+
+fuzzers  = $(patsubst test/fuzz/fuzz_%.c,%,$(wildcard test/fuzz/fuzz_*.c))
+fuzzruns = $(fuzzers:%=$B/test/fuzz/run_%)
+systests = $(filter-out %/lib.py %/rawpmi.py,$(wildcard test/sys/*.py))
+
+export B
+check: test-deps
+	@$(MAKE) --no-print-directory check-only
+# The same without looking at packages.
+check-only: all layers $(unit) $(fuzzruns) $B/test/replay
+	@test/run --slowest $(unit) $B/test/replay $(fuzzruns) $(systests) $(CHECKS)
+# What takes longer: each fuzzer for a while, the whole torture.
+check-long: test-deps
+	@$(MAKE) --no-print-directory check-long-only
+check-long-only: all
+	@$(MAKE) --no-print-directory fuzz SECS=20
+	@test/run test/torture/run test/differential/run
+
+# In the order of style: includes point only towards wire/, and only the host files
+# of the launcher know of the event loop.
+LOOP_FILES = front.c root.c root_impl.h conn.c conn.h feed.c feed.h listen.c listen.h \
+             output.c output.h sink.c sink.h
+layers:
+	@bad=0; look() { if grep -nE "$$1" $$2; then bad=1; fi; }; \
+	look '#include "(pmi2|pmix_ext|mpiexec_lite)/' "wire/*.[ch]"; \
+	look '#include "(pmix_ext|mpiexec_lite)/' "pmi2/*.[ch]"; \
+	look '#include "mpiexec_lite/' "pmix_ext/*.[ch]"; \
+	look '#include <(ev|munge|hwloc)' "wire/*.[ch] pmi2/*.[ch] pmix_ext/*.[ch]"; \
+	look '#include <ev.h>|(^|[^.>_a-z])(fork|execve|recv|send|read|write|poll)\(' \
+	    "wire/*.[ch] $(filter-out pmi2/client% pmi2/lib_%,$(wildcard pmi2/*.c))"; \
+	look '#include <ev.h>' "$(filter-out $(addprefix mpiexec_lite/,$(LOOP_FILES)),$(wildcard mpiexec_lite/*.[ch]))"; \
+	[ $$bad = 0 ] || { echo "layers: an include points the wrong way (above)"; exit 1; }
+
+SAN = -fsanitize=address,undefined -fno-sanitize-recover=all
+asan: test-deps
+	@$(MAKE) --no-print-directory B=build/asan CFLAGS='-O1 -g -fno-omit-frame-pointer $(SAN)' \
+	    HARDEN= check-only
+
+SECS ?= 60
+FUZZ_FLAGS = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined,fuzzer-no-link
+$B/fuzz_%: $B/test/fuzz/fuzz_%.o $(everything)
+	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) -fsanitize=fuzzer $^ -lpthread $(LIBS_EV) $(LIBS_ELF) \
+	    $(LIBS_WIRE) -o $@
+fuzz-build: $(fuzzers:%=$B/fuzz_%)
+# T=frame: only that one.
+fuzz:
+	@$(MAKE) --no-print-directory CC=clang B=build/fuzz CFLAGS='$(FUZZ_FLAGS)' HARDEN= fuzz-build
+	@for t in $(or $T,$(fuzzers)); do mkdir -p build/fuzz/corpus/$$t; \
+	    echo "fuzzing $$t for $(SECS) s"; \
+	    build/fuzz/fuzz_$$t -max_total_time=$(SECS) -print_final_stats=1 -timeout=10 \
+	        -artifact_prefix=build/fuzz/found- build/fuzz/corpus/$$t test/corpus/$$t \
+	        >build/fuzz/$$t.log 2>&1 || { tail -40 build/fuzz/$$t.log; exit 1; }; \
+	    grep -h -E 'number_of_executed_units|peak_rss' build/fuzz/$$t.log; done
+
+cover: test-deps
+	@$(MAKE) --no-print-directory B=build/cover CFLAGS='-O0 -g --coverage' HARDEN= check-only
+	@gcovr -r . --object-directory build/cover -f 'wire/.*' -f 'pmi2/.*' -f 'mpiexec_lite/.*' \
+	    --exclude-unreachable-branches -s
+
+bench: all ; @test/bench/run $B
+torture: all ; @test/torture/run
+differential: all ; @test/differential/run
+
+# --- demo, installation, archive ---------------------------------------------
+
+demo: demo-deps
+	@$(MAKE) --no-print-directory all
+	@test/demo $B
+
+BINDIR  = $(PREFIX)/bin
+LIBDIR  = $(PREFIX)/lib/mpiexec_lite
+PCDIR   = $(PREFIX)/lib/pkgconfig
+INCDIR  = $(PREFIX)/include/mpiexec_lite
+MANDIR  = $(PREFIX)/share/man
+COMPDIR = $(PREFIX)/share/bash-completion/completions
+DOCDIR  = $(PREFIX)/share/doc/mpiexec_lite
+D       = $(DESTDIR)
+install: all
+	install -d $D$(BINDIR) $D$(LIBDIR) $D$(PCDIR) $D$(INCDIR) $D$(MANDIR)/man1 $D$(MANDIR)/man3 \
+	    $D$(COMPDIR) $D$(DOCDIR)
+	install -m 755 $B/bin/mpiexec_lite $D$(BINDIR)
+	install -m 755 $B/lib/libpmi2.so.0 $D$(LIBDIR)
+	ln -sf libpmi2.so.0 $D$(LIBDIR)/libpmi2.so
+	install -m 644 $B/lib/libpmi2.a $D$(LIBDIR)
+	install -m 644 pmi2/pmi2.h $D$(INCDIR)
+	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
+	    pmi2/pmi2.pc.in >$D$(PCDIR)/mpiexec_lite-pmi2.pc
+	install -m 644 $B/man/mpiexec_lite.1 $D$(MANDIR)/man1
+	install -m 644 pmi2/libpmi2.3 $D$(MANDIR)/man3
+	install -m 644 $B/completion/mpiexec_lite $D$(COMPDIR)
+	install -m 644 README COPYING wire/FORMAT $D$(DOCDIR)
+# Put libpmi2 on the default path, where it takes the place of Slurm's.
+install-libpmi2: install
+	ln -sf mpiexec_lite/libpmi2.so.0 $D$(PREFIX)/lib/libpmi2.so.0
+	ln -sf libpmi2.so.0 $D$(PREFIX)/lib/libpmi2.so
+	ln -sf mpiexec_lite/libpmi2.a $D$(PREFIX)/lib/libpmi2.a
+	ln -sf mpiexec_lite/pmi2.h $D$(PREFIX)/include/pmi2.h
+
+dist:
+	@mkdir -p build
+	git archive --prefix=mpiexec_lite-$(VERSION)/ HEAD | gzip -9n >build/mpiexec_lite-$(VERSION).tar.gz
+	@echo build/mpiexec_lite-$(VERSION).tar.gz
 
 clean: ; rm -rf $B

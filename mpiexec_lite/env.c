@@ -5,13 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the launcher sets itself.  PMI_VERSION and PMI_SUBVERSION, which the PMI
- * v2 draft names, are not among them: MPICH takes them for the version it is to
- * speak and, told 2, no longer asks for PMI_process_mapping (seen with 4.0.2). */
+/* What the launcher sets itself, rank by rank. */
 static const char *const ours[] = {
     "PMI_FD", "PMI_PORT", "PMI_ID", "PMI_RANK", "PMI_SIZE", "PMI_JOBID", "PMI_SPAWNED",
     "PMI_HOSTNAME", "MPI_LOCALNRANKS", "MPI_LOCALRANKID",
 };
+
+/* The version that the PMI v2 draft wants announced.  Any version is served; 1.1
+ * is what is said because MPICH takes this for the version it is to speak and,
+ * told 2, no longer asks for PMI_process_mapping (seen with 4.0.2). */
+static const char *const versions[] = { "PMI_VERSION=1", "PMI_SUBVERSION=1" };
 
 /* What an outer launcher, or a batch system's, may have left behind: prefixes. */
 static const char *const left_behind[] = {
@@ -91,14 +94,15 @@ static bool is_set_in(const struct strlist *l, size_t from, const char *entry)
     return false;
 }
 
-static int add_inherited(const struct plan *p, const struct app *a, char *const *inherited,
-                         struct strlist *out)
+static int add_inherited(const struct plan *p, const struct app *a,
+                         char *const *inherited, struct strlist *out)
 {
     const struct env_rules *rule = inherit_rule(p, a);
 
     for (; *inherited; inherited++) {
         if (is_left_behind(*inherited) || !is_wanted(rule, *inherited) ||
-            is_set_in(&p->env.set, 0, *inherited) || is_set_in(&a->env.set, 0, *inherited))
+            is_set_in(&p->env.set, 0, *inherited) ||
+            is_set_in(&a->env.set, 0, *inherited))
             continue;
         if (strlist_add(out, *inherited) < 0)
             return -1;
@@ -132,6 +136,14 @@ static int add_gfortran(const struct plan *p, const struct app *a, struct strlis
     return strlist_add(out, unbuffered);
 }
 
+static int add_versions(struct strlist *out)
+{
+    for (size_t i = 0; i < COUNT(versions); i++)
+        if (!is_set_in(out, 0, versions[i]) && strlist_add(out, versions[i]) < 0)
+            return -1;
+    return 0;
+}
+
 int env_build(const struct plan *p, size_t app, char *const *inherited,
               struct strlist *out, struct err *e)
 {
@@ -139,7 +151,8 @@ int env_build(const struct plan *p, size_t app, char *const *inherited,
 
     if (add_inherited(p, a, inherited, out) < 0 ||
         add_settings(&p->env.set, &a->env.set, out) < 0 ||
-        add_settings(&a->env.set, NULL, out) < 0 || add_gfortran(p, a, out) < 0)
+        add_settings(&a->env.set, NULL, out) < 0 || add_gfortran(p, a, out) < 0 ||
+        add_versions(out) < 0)
         return err_set(e, ERR_NOMEM, "no memory for the environment");
     return 0;
 }

@@ -75,8 +75,8 @@ static int unknown_option(const char *word, const char *name, size_t len, struct
             if (opts_table[i].section != SECTIONS)
                 nearest_try(&near, *n);
     if (near.best)
-        return err_set(e, ERR_INVALID_ARG, "unknown option %.80s; did you mean -%s?", word,
-                       near.best);
+        return err_set(e, ERR_INVALID_ARG, "unknown option %.80s; did you mean -%s?",
+                       word, near.best);
     return err_set(e, ERR_INVALID_ARG, "unknown option %.80s; -h lists all", word);
 }
 
@@ -108,8 +108,8 @@ static int claim_setting(struct reader *r, const struct option *o, struct err *e
     if (*by && !repeat && !local && r->in_file && !r->job_in_file[i])
         return 0;
     if (*by && *by != o)
-        return err_set(e, ERR_INVALID_ARG, "duplicate setting: -%s after -%s", o->names[0],
-                       (*by)->names[0]);
+        return err_set(e, ERR_INVALID_ARG, "duplicate setting: -%s after -%s",
+                       o->names[0], (*by)->names[0]);
     if (*by && !repeat)
         return err_set(e, ERR_INVALID_ARG, "duplicate setting: -%s", o->names[0]);
     *by = o;
@@ -253,7 +253,7 @@ static int read_configfile(struct reader *r, struct err *e)
 
     r->plan->env.set = (struct strlist){ 0 };
     r->in_file = true;
-    r->job[opts_find("configfile", 10) - opts_table] = NULL;     /* in the file: an error */
+    r->job[opts_find("configfile", 10) - opts_table] = NULL;     /* refused there */
     if (rc == 0 && (rc = read_lines(r, buf_bytes(&text), e)) < 0)
         err_context(e, "%.100s", r->configfile);
     if (rc == 0)

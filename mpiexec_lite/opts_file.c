@@ -125,12 +125,14 @@ static int next_word(struct word *w, struct strlist *words, struct err *e)
     w->quoted = false;
     if (take_word(w, e) < 0)
         return -1;
+    if (w->text.failed)
+        return err_set(e, ERR_NOMEM, "no memory");
     text = buf_bytes(&w->text) + 1;
     if (!w->quoted && !*text)            /* nothing but two lines joined */
         return 0;
     if (w->quoted && strcmp(text + strspn(text, "\\"), ":") == 0)
         text--;
-    if (w->text.failed || strlist_add(words, text) < 0)
+    if (strlist_add(words, text) < 0)
         return err_set(e, ERR_NOMEM, "no memory");
     return 0;
 }
@@ -141,7 +143,8 @@ static void skip_blanks(struct word *w)
         w->at++;
 }
 
-int opts_file_next_line(const char **text, int *line, struct strlist *words, struct err *e)
+int opts_file_next_line(const char **text, int *line, struct strlist *words,
+                        struct err *e)
 {
     struct word w = { .text = BUF_INIT, .at = *text, .line = *line };
     int rc = 0;

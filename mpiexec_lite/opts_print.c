@@ -221,7 +221,8 @@ static const char completion_middle[] =
 "        case $kind in\n"
 "        directory) mapfile -t COMPREPLY < <(compgen -d -- \"$cur\");;\n"
 "        file) mapfile -t COMPREPLY < <(compgen -f -- \"$cur\");;\n"
-"        fork|*'|'*) mapfile -t COMPREPLY < <(compgen -W \"${kind//|/ }\" -- \"$cur\");;\n"
+"        fork|*'|'*)\n"
+"            mapfile -t COMPREPLY < <(compgen -W \"${kind//|/ }\" -- \"$cur\");;\n"
 "        esac\n"
 "    elif [[ $cur == -* ]]; then\n"
 "        mapfile -t COMPREPLY < <(compgen -W '";

@@ -119,7 +119,8 @@ int opts_set_count(struct reader *r, const struct option *o, char *const *arg,
     return count_of(arg[0], member(r, o), e);
 }
 
-int opts_set_ppn(struct reader *r, const struct option *o, char *const *arg, struct err *e)
+int opts_set_ppn(struct reader *r, const struct option *o, char *const *arg,
+                 struct err *e)
 {
     (void)o;
     return count_of(arg[0], &r->ppn, e);
@@ -137,8 +138,8 @@ int opts_set_rank(struct reader *r, const struct option *o, char *const *arg,
 }
 
 /* Add name=value, unless the launcher sets that variable itself. */
-static int add_variable(struct reader *r, struct strlist *set, const char *name, size_t len,
-                        const char *value, struct err *e)
+static int add_variable(struct reader *r, struct strlist *set, const char *name,
+                        size_t len, const char *value, struct err *e)
 {
     struct buf entry = BUF_INIT;
     int rc;
@@ -156,7 +157,8 @@ static int add_variable(struct reader *r, struct strlist *set, const char *name,
     return rc;
 }
 
-int opts_set_env(struct reader *r, const struct option *o, char *const *arg, struct err *e)
+int opts_set_env(struct reader *r, const struct option *o, char *const *arg,
+                 struct err *e)
 {
     struct env_rules *rules = member(r, o);
     size_t len = env_name_len(arg[0]);
@@ -231,8 +233,8 @@ int opts_set_stdin(struct reader *r, const struct option *o, char *const *arg,
     else if (opts_number(arg[0], 0, COUNT_MAX - 1, &rank))
         p->stdin_rank = (int)rank;
     else
-        return err_set(e, ERR_INVALID_VAL, "'%.40s' is not none, all, a rank or file:NAME",
-                       arg[0]);
+        return err_set(e, ERR_INVALID_VAL,
+                       "'%.40s' is not none, all, a rank or file:NAME", arg[0]);
     return 0;
 }
 
@@ -272,8 +274,8 @@ int opts_set_usize(struct reader *r, const struct option *o, char *const *arg,
     if (r->usize_system || strcasecmp(arg[0], "INFINITE") == 0)
         return 0;
     if (count_of(arg[0], &r->plan->usize, e) < 0)
-        return err_set(e, ERR_INVALID_VAL, "'%.40s' is not SYSTEM, INFINITE or 1..%d", arg[0],
-                       COUNT_MAX);
+        return err_set(e, ERR_INVALID_VAL, "'%.40s' is not SYSTEM, INFINITE or 1..%d",
+                       arg[0], COUNT_MAX);
     return 0;
 }
 
@@ -314,8 +316,8 @@ int opts_set_launcher(struct reader *r, const struct option *o, char *const *arg
     (void)o;
     if (strcasecmp(arg[0], "fork") == 0)
         return 0;
-    return err_set(e, ERR_INVALID_VAL, "%.40s is not supported by this version, only fork",
-                   arg[0]);
+    return err_set(e, ERR_INVALID_VAL,
+                   "%.40s is not supported by this version, only fork", arg[0]);
 }
 
 int opts_set_configfile(struct reader *r, const struct option *o, char *const *arg,

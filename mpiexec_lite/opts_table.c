@@ -42,7 +42,8 @@ const struct option opts_table[] = {
       .more = "A relative name counts from the launcher's own directory." },
     { .names = { "path" }, .arg = "DIRS", .section = SECTION_PROGRAMS,
       .set = opts_set_text, BLOCK(path),
-      .help = "Look for the program in these directories, separated by ':', before PATH." },
+      .help = "Look for the program in these directories, separated by ':', before "
+              "PATH." },
     { .names = { "usize" }, .arg = "SYSTEM|INFINITE|N", .section = SECTION_PROGRAMS,
       .set = opts_set_usize,
       .help = "What programs are told as MPI_UNIVERSE_SIZE.",
@@ -52,15 +53,17 @@ const struct option opts_table[] = {
       .set = opts_set_configfile,
       .help = "Read programs and options from FILE, one program a line.",
       .more = "The end of a line counts as ':'.  Words are separated by blanks; quotes "
-              "'...' and \"...\" and the backslash protect as in a shell; a backslash at the "
-              "end of a line joins the next; a line that begins with # is a comment.  A "
-              "job-wide option of the command line beats the same one in FILE." },
+              "'...' and \"...\" and the backslash protect as in a shell; a backslash at "
+              "the end of a line joins the next; a line that begins with # is a "
+              "comment.  A job-wide option of the command line beats the same one in "
+              "FILE." },
 
     { .names = { "env" }, .arg = "NAME VALUE", .section = SECTION_ENV,
       .set = opts_set_env, BLOCK_REPEAT(env),
       .help = "Set a variable; also -env NAME=VALUE.",
       .more = "Beats -genv and the inherited value.  Variables that the launcher sets "
-              "itself (PMI_FD, PMI_RANK and the like) stay as they are, with a warning." },
+              "itself (PMI_FD, PMI_RANK and the like) stay as they are, with a "
+              "warning." },
     { .names = { "envlist" }, .arg = "NAMES", .section = SECTION_ENV,
       .set = opts_set_env_names, BLOCK(env), .with = "envall",
       .help = "Inherit only these variables, separated by commas." },
@@ -94,12 +97,13 @@ const struct option opts_table[] = {
     { .names = { "prepend-pattern" }, .arg = "PATTERN", .section = SECTION_IO,
       .set = opts_set_pattern, JOB(label),
       .help = "Begin every line of output with PATTERN.",
-      .more = "In a pattern %r is the rank, %h the host, %p the number of the node, %g the "
-              "number of the job (0), %t the seconds since the start, and %% a percent "
-              "sign." },
+      .more = "In a pattern %r is the rank, %h the host, %p the number of the node, %g "
+              "the number of the job (0), %t the seconds since the start, and %% a "
+              "percent sign." },
     { .names = { "outfile-pattern", "outfile" }, .arg = "PATTERN", .section = SECTION_IO,
       .set = opts_set_pattern, JOB(outfile),
-      .help = "Write standard output to the file named by PATTERN (see -prepend-pattern).",
+      .help = "Write standard output to the file named by PATTERN (see "
+              "-prepend-pattern).",
       .more = "An existing file is emptied first.  Ranks whose patterns give the same "
               "name share a file." },
     { .names = { "errfile-pattern", "errfile" }, .arg = "PATTERN", .section = SECTION_IO,
@@ -216,12 +220,12 @@ const char *const opts_unsupported[] = {
     /* Open MPI */
     "am", "prefix", "noprefix", "timestamp-output", "output",
     "output-filename", "output-proctable", "rank-by", "rankfile", "rf",
-    "display", "display-map", "display-allocation", "display-devel-map", "nooversubscribe",
-    "use-hwthread-cpus", "cpus-per-proc", "cpus-per-rank", "npersocket",
-    "bynode", "byslot", "bycore", "bind-to-core", "bind-to-none", "bind-to-socket",
-    "cpu-list", "cpu-set", "default-hostfile", "add-host", "add-hostfile", "app", "q",
-    "quiet", "personality", "preload-files", "report-pid", "report-uri",
-    "report-state-on-timeout", "get-stack-traces", "stop-on-exec",
+    "display", "display-map", "display-allocation", "display-devel-map",
+    "nooversubscribe", "use-hwthread-cpus", "cpus-per-proc", "cpus-per-rank",
+    "npersocket", "bynode", "byslot", "bycore", "bind-to-core", "bind-to-none",
+    "bind-to-socket", "cpu-list", "cpu-set", "default-hostfile", "add-host",
+    "add-hostfile", "app", "q", "quiet", "personality", "preload-files", "report-pid",
+    "report-uri", "report-state-on-timeout", "get-stack-traces", "stop-on-exec",
     "enable-recovery", "disable-recovery", "max-restarts", "continuous", "pset", "dvm",
     "do-not-launch", "do-not-resolve", "set-cwd-to-session-dir",
     "set-sid", "novm", "index-argv-by-rank", "launch-agent", "pmixmca", "prtemca",

@@ -37,7 +37,7 @@ struct option {
     unsigned     flags;      /* OR of OPTION_ */
     const char  *with;       /* counts as a repetition of the option of this name */
     option_fn   *set;
-    size_t       at;         /* for set: offset in struct app if LOCAL, else struct plan */
+    size_t       at;         /* for set: offset in struct app if LOCAL, else in plan */
     int          value;      /* for set: a constant */
     void       (*print)(FILE *out);  /* for opts_set_print */
     const char  *help;       /* one or two sentences, for -h */
@@ -92,8 +92,8 @@ option_fn opts_set_rank;     /* int at = 0, 1 ... */
 option_fn opts_set_env, opts_set_env_names, opts_set_export;     /* struct env_rules at */
 option_fn opts_set_inherit;  /* inherit of struct env_rules at = value */
 option_fn opts_set_stdin, opts_set_timeout, opts_set_usize, opts_set_verbose;
-option_fn opts_set_ppn, opts_set_hosts, opts_set_host, opts_set_hostfile, opts_set_launcher;
-option_fn opts_set_configfile;
+option_fn opts_set_ppn, opts_set_hosts, opts_set_host, opts_set_hostfile;
+option_fn opts_set_launcher, opts_set_configfile;
 option_fn opts_set_ignored;  /* nothing; value: whether to warn */
 option_fn opts_set_print;    /* stop and print by the row's print */
 
@@ -103,7 +103,7 @@ int opts_warn(struct reader *r, struct err *e, const char *fmt, ...) PRINTF(3, 4
 /* What the environment sets where the command line did not, and what only the
  * whole command line can tell.  0, or -1 and e. */
 int opts_set_from_environment(struct reader *r, struct err *e);
-bool opts_has(const struct reader *r, const char *name);   /* a job-wide option was given */
+bool opts_has(const struct reader *r, const char *name);   /* a job-wide one was given */
 
 /* All of text is a decimal number in min..max: *out is it.  Else false. */
 bool opts_number(const char *text, long min, long max, long *out);
@@ -116,7 +116,8 @@ int opts_file_read(const char *path, struct buf *text, struct err *e);
 /* Split the next line (with its continuations) into words as a shell would;
  * *text and *line, which counts from 1, move on.  A ':' that was quoted comes as
  * "\:".  1; 0: no line is left; -1 and e.  words is emptied first. */
-int opts_file_next_line(const char **text, int *line, struct strlist *words, struct err *e);
+int opts_file_next_line(const char **text, int *line, struct strlist *words,
+                        struct err *e);
 
 /* Hosts, opts_hosts.c.  All must be this one; *slots is how many ranks they hold. */
 int opts_hosts_of_list(const char *list, int *slots, struct err *e);

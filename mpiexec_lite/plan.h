@@ -15,7 +15,7 @@ struct strlist {
     char **v;                /* NULL while empty */
     size_t n, cap;
 };
-int  strlist_add(struct strlist *l, const char *s);              /* copies; -1: no memory */
+int  strlist_add(struct strlist *l, const char *s);      /* copies; -1: no memory */
 /* The same for the first n bytes of s. */
 int  strlist_add_bytes(struct strlist *l, const char *s, size_t n);
 void strlist_clear(struct strlist *l);
@@ -71,8 +71,8 @@ struct plan {
 
 void plan_init(struct plan *p);
 void plan_clear(struct plan *p);
-struct app *plan_add_app(struct plan *p);        /* an empty block; NULL: no memory.  Valid
-                                                    until the next one is added */
+/* Add an empty block.  Valid until the next one is added; NULL: no memory. */
+struct app *plan_add_app(struct plan *p);
 void plan_drop_app(struct plan *p);              /* the last block */
 int  plan_size(const struct plan *p);            /* ranks of all blocks */
 /* The block of a rank (0 <= rank < plan_size): also its appnum. */

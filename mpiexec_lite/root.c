@@ -89,6 +89,8 @@ static void on_grace(struct ev_loop *loop, ev_timer *w, int revents)
     (void)revents;
     if (output_ended(r->output))
         return;
+    if (r->plan->verbose)
+        root_tell(r, "ending what the ranks left behind: it holds their output open");
     sweep_all(5);
     output_close_streams(r->output);
     check_over(r);

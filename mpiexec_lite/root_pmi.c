@@ -2,6 +2,7 @@
 #include "mpiexec_lite/root_impl.h"
 
 #include "mpiexec_lite/trace.h"
+#include "pmix_ext/commands.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,6 +158,8 @@ int root_pmi_init(struct root *r, struct err *e)
     r->server = server_new(&ops, r, random[0], &options);
     if (!r->server)
         return err_set(e, ERR_NOMEM, "no memory for a server");
+    if (ext_add_commands(r->server, e) < 0)
+        return -1;
     r->conn_env = (struct pmi_conn_env){ r->loop, r->server, r->buffer, sizeof r->buffer,
                                          &conn_ops, r };
     if (add_job(r, e) < 0)

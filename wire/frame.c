@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define LENGTH_FIELD 6
+#define SHORTEST     5       /* a body: "cmd=;" */
 #define MISCOUNT     6       /* an MPICH 4.0 client counts as many bytes too many: the NUL
                                 of its text and what happened to lie behind it */
 
@@ -90,7 +91,7 @@ static int body_end(struct framer *f, const char *s, size_t len, size_t *end, st
         return garbage(f, s, len, "a six-character length", e);
     if (have < LENGTH_FIELD)
         return 0;
-    if (n < 5)
+    if (n < SHORTEST)
         return err_set(e, ERR_LENGTH, "byte %llu: frame length %zu is too short for "
                        "a message", f->offset, n);
     if (n > f->max)
@@ -153,7 +154,8 @@ static int hand_out(struct framer *f, char *s, size_t end, enum frame_kind kind,
     if (kind == FRAME_BODY) {
         out->text += LENGTH_FIELD;
         out->len = end - LENGTH_FIELD;
-        if (nul && nul[-1] == ';' && s + end - nul <= MISCOUNT) {
+        if (nul && nul - out->text >= SHORTEST && nul[-1] == ';' &&
+            s + end - nul <= MISCOUNT) {
             out->len = (size_t)(nul - out->text);
             nul = NULL;
         }

@@ -1,0 +1,220 @@
+/* client.h - one process's connection to its PMI-2 server: requests and replies.
+ *
+ * Any number of threads may call at once; a call blocks its own thread alone.
+ * With a server that announced thread ids (extensions=thrid in its fullinit
+ * reply) many requests are under way, each marked with a small number of ours
+ * that the reply repeats; one of the waiting threads reads the socket and hands
+ * replies to the others, there is no helper thread.  With any other server
+ * requests take turns.
+ *
+ * Nothing in a reply is trusted.  One that is malformed, too long, unexpected or
+ * answers another question breaks the connection: that call and all others, now
+ * and later, fail at once with the reason.  SIGPIPE never comes from here.
+ *
+ * Without PMI_FD and PMI_PORT the process is its own server (client_singleton.c).
+ *
+ * Sources: PMI v2 API draft ("Thread Safety", "Initializing"), MPICH wiki "PMI-2
+ * Wire Protocol".  All functions are thread-safe but client_clear; none may be
+ * used from a signal handler, nor in a child after fork.  A function that fails
+ * returns -1 and fills e; codes are PMI2_ERR_* (wire/err.h). */
+#ifndef PMI2_CLIENT_H
+#define PMI2_CLIENT_H
+
+#include "wire/limits.h"
+#include "wire/msg.h"
+
+#include <pthread.h>
+#include <sys/queue.h>
+
+struct kvs;
+struct client;
+
+enum {
+    /* Body of a request: with its length field 64 KiB, all that Slurm's and
+     * MPICH's servers have room for. */
+    CLIENT_REQUEST_MAX = LIMIT_FRAME_RANK - 6,
+    /* Body of a reply: a value of the longest request, every byte of it a
+     * doubled ';', and room for the list of a large spawn's error codes. */
+    CLIENT_REPLY_MAX = 4 * LIMIT_FRAME_RANK,
+    /* Requests under way; further threads wait.  Below the server's own limit,
+     * LIMIT_PARKED, above which it would stop reading us. */
+    CLIENT_CALLS = LIMIT_PARKED / 2,
+    CLIENT_READ = 16384          /* bytes asked of the socket at once */
+};
+
+enum client_state {
+    CLIENT_NEW,              /* not initialised */
+    CLIENT_OPENING,          /* in the opening exchange */
+    CLIENT_UP,
+    CLIENT_SINGLE,           /* no server: see client_singleton.c */
+    CLIENT_BROKEN,           /* why says what happened */
+    CLIENT_DONE              /* finalised */
+};
+
+/* One reply, parsed; its strings lie in text. */
+struct reply {
+    struct msg m;
+    int        rc;           /* the server's; 0: success */
+    char       text[];
+};
+
+/* One request until its reply: lives on the stack of the thread that asks. */
+struct call {
+    struct client *c;        /* borrowed */
+    struct msg     req;      /* borrows what the caller adds */
+    char           thrid[12];    /* "" where requests take turns */
+    struct reply  *reply;    /* owned; NULL until it came */
+    bool           waiting;  /* in wake: may be asked to read */
+    pthread_cond_t wake;     /* the reply is there, or reading is our turn */
+    TAILQ_ENTRY(call) link;
+};
+
+struct client {
+    pthread_mutex_t lock;    /* of everything below but fd's two directions */
+    pthread_cond_t  turn;    /* room for another call, or broken */
+    pthread_cond_t  idle;    /* ncalls came to 0 */
+    pthread_mutex_t writing; /* who writes to fd; taken without lock held */
+
+    enum client_state state;
+    struct err  why;         /* of CLIENT_BROKEN */
+    int         fd;          /* owned; -1 if none */
+    bool        thrids;      /* the server knows them: calls overlap, values are long */
+    bool        trace;       /* PMI2_DEBUG or PMI_DEBUG is set: messages go to stderr */
+    int         spawned, size, rank, appnum;
+    int         version, subversion;     /* the server's; 0.0 until it told */
+
+    bool          reading;   /* a thread has framer and in, without lock */
+    struct framer framer;
+    char         *at;        /* into in: what the framer has not seen */
+    size_t        left;
+    char          in[CLIENT_READ];
+
+    TAILQ_HEAD(call_list, call) calls;   /* under way, oldest first */
+    unsigned      ncalls;
+    unsigned      next_thrid;
+
+    struct kvs   *kvs, *node;            /* owned; of a singleton */
+};
+
+#define CLIENT_INIT(c)                                                                  \
+    {                                                                                   \
+        .lock = PTHREAD_MUTEX_INITIALIZER, .turn = PTHREAD_COND_INITIALIZER,            \
+        .idle = PTHREAD_COND_INITIALIZER, .writing = PTHREAD_MUTEX_INITIALIZER,         \
+        .fd = -1, .calls = TAILQ_HEAD_INITIALIZER((c).calls)                            \
+    }
+
+/* What a process knows of itself before it talks to the server; NULL: nothing. */
+struct client_id {
+    const char *jobid;       /* PMI_JOBID */
+    const char *rank;        /* PMI_ID, else PMI_RANK: decimal */
+};
+
+/* --- life cycle ------------------------------------------------- client_boot.c */
+
+/* Find the server through PMI_FD or PMI_PORT and open; a singleton if neither is
+ * set.  Again when open already: 0, nothing happens.  After a failure or
+ * client_close: an error.  c->version and subversion are set when the server
+ * told them, even if it refused us. */
+int client_open(struct client *c, struct err *e);
+
+/* Open over a connected descriptor, which the client takes. */
+int client_open_fd(struct client *c, int fd, const struct client_id *id, struct err *e);
+
+/* Say goodbye and close.  Calls of other threads fail; waits until they are out. */
+int client_close(struct client *c, struct err *e);
+
+/* Tell the server that we abort, if it can be told within two seconds; no reply.
+ * Later calls fail.  text: may be NULL; at most LIMIT_ABORT_TEXT bytes of it go. */
+void client_abort(struct client *c, bool world, const char *text);
+
+/* Where c stands. */
+enum client_state client_state(struct client *c);
+
+/* --- engine ---------------------------------------------------------- client.c */
+
+/* Begin a request; the caller adds its pairs to k->req.  Always call_end after. */
+void call_start(struct call *k, struct client *c, const char *cmd);
+
+/* Send it and wait for the reply: 0 with k->reply, whose rc is 0; -1 and e if it
+ * could not be done (k->reply is NULL) or the server refused (k->reply is there,
+ * e has the server's words and code: its rc if that is 2..14, else ERR_OTHER). */
+int  call_run(struct call *k, struct err *e);
+void call_end(struct call *k);
+
+/* Write bytes; one message is never torn by another.  A failure breaks c.
+ * wait: seconds to wait for other writers, or -1 for ever. */
+int client_send(struct client *c, const char *data, size_t len, int wait, struct err *e);
+
+/* Read up to the end of the next frame.  Only the thread that opens, or that
+ * set c->reading, may.  0, or -1 and e: end of the stream included. */
+int client_next_frame(struct client *c, struct frame *f, struct err *e);
+
+/* Make every call fail with e from now on.  c->lock is held. */
+void client_break(struct client *c, const struct err *e);
+
+/* Close fd, drop the stores, become state.  c->lock is held; waits for calls. */
+void client_shut(struct client *c, enum client_state state);
+
+/* --- commands ---------------------------------------------------- client_cmd.c */
+
+/* Keys, values and names are checked here: see check_* in client_cmd.c. */
+int client_put(struct client *c, const char *key, const char *val, struct err *e);
+int client_fence(struct client *c, struct err *e);
+
+/* found false, no error: there is no such key.  The value is appended to out. */
+int client_get(struct client *c, const char *jobid, int src, const char *key,
+               struct buf *out, bool *found, struct err *e);
+int client_put_attr(struct client *c, const char *key, const char *val, struct err *e);
+/* wait: until someone on this node puts it (node attributes). */
+int client_get_attr(struct client *c, bool node, const char *key, bool wait,
+                    struct buf *out, bool *found, struct err *e);
+int client_publish(struct client *c, const char *name, const char *port, struct err *e);
+int client_lookup(struct client *c, const char *name, struct buf *out, struct err *e);
+int client_unpublish(struct client *c, const char *name, struct err *e);
+int client_job_id(struct client *c, struct buf *out, struct err *e);
+int client_connect(struct client *c, const char *jobid, struct err *e);
+int client_disconnect(struct client *c, const char *jobid, struct err *e);
+
+/* Give value to both neighbours of the ring of the job's processes; theirs are
+ * appended to left and right, pos is ours in the ring. */
+int client_ring(struct client *c, const char *value, int *pos, struct buf *left,
+                struct buf *right, struct err *e);
+
+/* --- spawn ------------------------------------------------------ client_spawn.c */
+
+struct client_info { const char *key, *val; };  /* as PMI2_keyval_t */
+
+struct client_spawn {        /* all borrowed */
+    int                 ncmds;
+    const char        **cmds;
+    const int          *argcs;       /* NULL: each argv ends with NULL */
+    const char       ***argvs;       /* NULL: no arguments; so may each of them be */
+    const int          *maxprocs;
+    const int          *ninfos;      /* NULL: none */
+    const struct client_info **infos;
+    int                 npreput;
+    const struct client_info *preput;
+};
+
+/* The new job's id is appended to jobid.  errors, if not NULL: one code for each
+ * process, sum of maxprocs of them; filled on failure, too. */
+int client_spawn(struct client *c, const struct client_spawn *s, struct buf *jobid,
+                 int *errors, struct err *e);
+
+/* Key, text and length rules shared by the commands; -1 and e if broken. */
+int check_key(const char *key, struct err *e);
+int check_value(const struct client *c, const char *val, struct err *e);
+
+/* --- no server ---------------------------------------------- client_singleton.c */
+
+int single_open(struct client *c, struct err *e);            /* c->lock is held */
+int single_put(struct client *c, bool node, const char *key, const char *val,
+               struct err *e);
+/* 1 and the value, 0: not found, -1 and e. */
+int single_get(struct client *c, bool node, const char *key, struct buf *out,
+               struct err *e);
+void single_id(struct buf *out);
+/* -1: what needs a server. */
+int single_refuse(const char *what, struct err *e);
+
+#endif

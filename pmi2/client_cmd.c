@@ -1,0 +1,414 @@
+/* client_cmd.c - one function for each PMI-2 command; see client.h
+ *
+ * Each checks what it is given, fills a request and takes the reply apart.
+ * Keys on the wire: MPICH wiki "PMI-2 Wire Protocol"; where servers differ, the
+ * comment says who. */
+#include "pmi2/client.h"
+
+#include "wire/utf8.h"
+
+#include <limits.h>
+#include <string.h>
+#include <sys/single_threaded.h>
+#include <time.h>
+
+/* ----------------------------------------------------------------- checks */
+
+int check_key(const char *key, struct err *e)
+{
+    size_t len = key ? strlen(key) : 0;
+
+    if (!len)
+        return err_set(e, ERR_INVALID_KEY, "no key");
+    if (len > LIMIT_KEY)
+        return err_set(e, ERR_KEY_LENGTH, "key is %zu bytes, at most %d", len, LIMIT_KEY);
+    if (!utf8_valid(key, len))
+        return err_set(e, ERR_INVALID_KEY, "key is not UTF-8");
+    return 0;
+}
+
+/* A text other than key and value: at most max bytes, not empty. */
+static int check_text(const char *what, const char *text, size_t max, struct err *e)
+{
+    size_t len = text ? strlen(text) : 0;
+
+    if (!len)
+        return err_set(e, ERR_INVALID_ARG, "no %s", what);
+    if (len > max)
+        return err_set(e, ERR_LENGTH, "%s is %zu bytes, at most %zu", what, len, max);
+    if (!utf8_valid(text, len))
+        return err_set(e, ERR_INVALID_ARG, "%s is not UTF-8", what);
+    return 0;
+}
+
+/* A server that did not say otherwise has room for PMI2_MAX_VALLEN. */
+int check_value(const struct client *c, const char *val, struct err *e)
+{
+    size_t len = val ? strlen(val) : 0;
+    size_t max = c->thrids ? LIMIT_VALUE : LIMIT_VALUE_OLD;
+
+    if (!val)
+        return err_set(e, ERR_INVALID_VAL, "no value");
+    if (len > max)
+        return err_set(e, ERR_VAL_LENGTH, "value is %zu bytes, at most %zu", len, max);
+    if (!utf8_valid(val, len))
+        return err_set(e, ERR_INVALID_VAL, "value is not UTF-8");
+    return 0;
+}
+
+/* ---------------------------------------------------------------- helpers */
+
+static bool single(struct client *c)
+{
+    return client_state(c) == CLIENT_SINGLE;
+}
+
+/* A request whose reply is only yes or no; keys may be fewer than two (NULL). */
+static int simple(struct client *c, const char *cmd, const char *key1, const char *val1,
+                  const char *key2, const char *val2, struct err *e)
+{
+    struct call k;
+    int rc;
+
+    call_start(&k, c, cmd);
+    if (key1)
+        msg_str(&k.req, key1, val1);
+    if (key2)
+        msg_str(&k.req, key2, val2);
+    rc = call_run(&k, e);
+    call_end(&k);
+    return rc;
+}
+
+static int append(struct buf *out, const struct pair *p, struct err *e)
+{
+    buf_add(out, p->val, p->len);
+    return out->failed ? err_set(e, ERR_NOMEM, "no memory for a value") : 0;
+}
+
+/* The value of a reply that may say found=FALSE instead. */
+static int take_found(const struct call *k, struct buf *out, bool *found, struct err *e)
+{
+    const struct pair *flag = msg_find(&k->reply->m, "found");
+    const struct pair *val = msg_find(&k->reply->m, "value");
+
+    *found = val != NULL;
+    if (flag && pair_bool(flag, found, e) < 0)
+        return err_context(e, "%s", k->req.cmd);
+    if (!*found)
+        return 0;
+    if (!val)
+        return err_set(e, ERR_OTHER, "%s: found, but without value", k->req.cmd);
+    return append(out, val, e);
+}
+
+/* MPICH main's Hydra says "no such attribute" as a bare rc=1. */
+static bool bare_miss(const struct call *k)
+{
+    return k->reply && k->reply->rc == 1 && !msg_find(&k->reply->m, "errmsg") &&
+           !msg_find(&k->reply->m, "found");
+}
+
+/* A put that is too long for a frame is one that is too long for a value. */
+static int too_long_is_value(int rc, struct err *e)
+{
+    if (rc < 0 && e->code == ERR_LENGTH)
+        e->code = ERR_VAL_LENGTH;
+    return rc;
+}
+
+/* -------------------------------------------------------------------- KVS */
+
+int client_put(struct client *c, const char *key, const char *val, struct err *e)
+{
+    if (check_key(key, e) < 0 || check_value(c, val, e) < 0)
+        return err_context(e, "kvs-put");
+    if (single(c))
+        return single_put(c, false, key, val, e);
+    return too_long_is_value(simple(c, "kvs-put", "key", key, "value", val, e), e);
+}
+
+int client_fence(struct client *c, struct err *e)
+{
+    return single(c) ? 0 : simple(c, "kvs-fence", NULL, NULL, NULL, NULL, e);
+}
+
+static int single_job_get(struct client *c, const char *jobid, const char *key,
+                          struct buf *out, bool *found, struct err *e)
+{
+    struct buf own = BUF_INIT;
+    bool ours;
+    int rc;
+
+    single_id(&own);
+    ours = !jobid || (!own.failed && !strcmp(jobid, buf_bytes(&own)));
+    buf_clear(&own);
+    if (!ours)
+        return single_refuse("another job's key-value space", e);
+    rc = single_get(c, false, key, out, e);
+    *found = rc == 1;
+    return rc < 0 ? -1 : 0;
+}
+
+int client_get(struct client *c, const char *jobid, int src, const char *key,
+               struct buf *out, bool *found, struct err *e)
+{
+    struct call k;
+    int rc;
+
+    *found = false;
+    if (check_key(key, e) < 0 ||
+        (jobid && *jobid && check_text("job id", jobid, LIMIT_VALUE_OLD, e) < 0))
+        return err_context(e, "kvs-get");
+    if (single(c))
+        return single_job_get(c, jobid && *jobid ? jobid : NULL, key, out, found, e);
+    call_start(&k, c, "kvs-get");
+    if (jobid && *jobid)                 /* Hydra 5 dies of an empty one */
+        msg_str(&k.req, "jobid", jobid);
+    if (src >= 0)
+        msg_int(&k.req, "srcid", src);
+    msg_str(&k.req, "key", key);
+    rc = call_run(&k, e);
+    if (rc == 0)
+        rc = take_found(&k, out, found, e);
+    call_end(&k);
+    return rc;
+}
+
+/* ------------------------------------------------------------- attributes */
+
+int client_put_attr(struct client *c, const char *key, const char *val, struct err *e)
+{
+    int rc;
+
+    if (check_key(key, e) < 0 || check_value(c, val, e) < 0)
+        return err_context(e, "info-putnodeattr");
+    if (single(c))
+        return single_put(c, true, key, val, e);
+    rc = simple(c, "info-putnodeattr", "key", key, "value", val, e);
+    return too_long_is_value(rc, e);
+}
+
+/* One question.  wait: 1 and 0 are said, -1 is not (job attributes). */
+static int ask_attr(struct client *c, const char *cmd, const char *key, int wait,
+                    struct buf *out, bool *found, struct err *e)
+{
+    struct call k;
+    int rc;
+
+    call_start(&k, c, cmd);
+    msg_str(&k.req, "key", key);
+    if (wait >= 0)
+        msg_str(&k.req, "wait", wait ? "TRUE" : "FALSE");
+    rc = call_run(&k, e);
+    if (rc == 0)
+        rc = take_found(&k, out, found, e);
+    else if (bare_miss(&k))
+        rc = 0;
+    call_end(&k);
+    return rc;
+}
+
+/* Where requests take turns, a request that waits would keep the process's other
+ * threads from theirs, perhaps from the very put it waits for: ask again and
+ * again instead, 1 ms to 64 ms apart. */
+static int poll_attr(struct client *c, const char *key, struct buf *out, bool *found,
+                     struct err *e)
+{
+    struct timespec pause = { 0, 1000000 };
+
+    for (;;) {
+        int rc = ask_attr(c, "info-getnodeattr", key, 0, out, found, e);
+
+        if (rc < 0 || *found)
+            return rc;
+        nanosleep(&pause, NULL);
+        if (pause.tv_nsec < 64000000)
+            pause.tv_nsec *= 2;
+    }
+}
+
+static int single_attr(struct client *c, bool node, const char *key, bool wait,
+                       struct buf *out, bool *found, struct err *e)
+{
+    int rc = node ? single_get(c, true, key, out, e) : 0;
+
+    *found = rc == 1;
+    if (rc == 0 && wait)
+        return single_refuse("waiting for a node attribute", e);
+    return rc < 0 ? -1 : 0;
+}
+
+int client_get_attr(struct client *c, bool node, const char *key, bool wait,
+                    struct buf *out, bool *found, struct err *e)
+{
+    const char *cmd = node ? "info-getnodeattr" : "info-getjobattr";
+
+    *found = false;
+    if (check_key(key, e) < 0)
+        return err_context(e, "%s", cmd);
+    if (single(c))
+        return single_attr(c, node, key, wait, out, found, e);
+    if (wait && !c->thrids && !__libc_single_threaded)
+        return poll_attr(c, key, out, found, e);
+    return ask_attr(c, cmd, key, node ? wait : -1, out, found, e);
+}
+
+/* ------------------------------------------------------------------ names */
+
+/* Slurm's client always says that it sends no info. */
+static int name_call(struct call *k, struct client *c, const char *cmd, const char *name,
+                     const char *port, struct err *e)
+{
+    call_start(k, c, cmd);
+    if (check_text("service name", name, LIMIT_SERVICE, e) < 0 ||
+        (port && check_text("port", port, LIMIT_PORT, e) < 0))
+        return err_context(e, "%s", cmd);
+    if (single(c))
+        return single_refuse(cmd, e);
+    msg_str(&k->req, "name", name);
+    if (port)
+        msg_str(&k->req, "port", port);
+    msg_str(&k->req, "infokeycount", "0");
+    return call_run(k, e);
+}
+
+int client_publish(struct client *c, const char *name, const char *port, struct err *e)
+{
+    struct call k;
+    int rc = name_call(&k, c, "name-publish", name, port ? port : "", e);
+
+    call_end(&k);
+    return rc;
+}
+
+int client_unpublish(struct client *c, const char *name, struct err *e)
+{
+    struct call k;
+    int rc = name_call(&k, c, "name-unpublish", name, NULL, e);
+
+    call_end(&k);
+    return rc;
+}
+
+/* The port comes as "value" from Slurm, as "port" from Hydra, as both from us. */
+static int take_port(const struct call *k, struct buf *out, struct err *e)
+{
+    const struct pair *p = msg_find(&k->reply->m, "value");
+
+    if (!p)
+        p = msg_find(&k->reply->m, "port");
+    if (!p)
+        return err_set(e, ERR_OTHER, "%s: the reply has no port", k->req.cmd);
+    return append(out, p, e);
+}
+
+int client_lookup(struct client *c, const char *name, struct buf *out, struct err *e)
+{
+    struct call k;
+    int rc = name_call(&k, c, "name-lookup", name, NULL, e);
+
+    if (rc == 0)
+        rc = take_port(&k, out, e);
+    call_end(&k);
+    return rc;
+}
+
+/* ------------------------------------------------------------------- jobs */
+
+int client_job_id(struct client *c, struct buf *out, struct err *e)
+{
+    const struct pair *p;
+    struct call k;
+    int rc;
+
+    if (single(c)) {
+        single_id(out);
+        return out->failed ? err_set(e, ERR_NOMEM, "no memory for the job id") : 0;
+    }
+    call_start(&k, c, "job-getid");
+    rc = call_run(&k, e);
+    p = rc == 0 ? msg_find(&k.reply->m, "jobid") : NULL;
+    if (p)
+        rc = append(out, p, e);
+    else if (rc == 0)
+        rc = err_set(e, ERR_OTHER, "job-getid: the reply has no job id");
+    call_end(&k);
+    return rc;
+}
+
+/* kvscopy=TRUE asks us to copy the other job's keys; no server is known to. */
+int client_connect(struct client *c, const char *jobid, struct err *e)
+{
+    const struct pair *p;
+    bool copy = false;
+    struct call k;
+    int rc;
+
+    if (check_text("job id", jobid, LIMIT_VALUE_OLD, e) < 0)
+        return err_context(e, "job-connect");
+    if (single(c))
+        return single_refuse("job-connect", e);
+    call_start(&k, c, "job-connect");
+    msg_str(&k.req, "jobid", jobid);
+    rc = call_run(&k, e);
+    p = rc == 0 ? msg_find(&k.reply->m, "kvscopy") : NULL;
+    if (p)
+        rc = pair_bool(p, &copy, e);
+    if (rc == 0 && copy)
+        rc = err_set(e, ERR_OTHER, "job-connect: copying keys is not offered");
+    call_end(&k);
+    return rc;
+}
+
+int client_disconnect(struct client *c, const char *jobid, struct err *e)
+{
+    if (check_text("job id", jobid, LIMIT_VALUE_OLD, e) < 0)
+        return err_context(e, "job-disconnect");
+    if (single(c))
+        return single_refuse("job-disconnect", e);
+    return simple(c, "job-disconnect", "jobid", jobid, NULL, NULL, e);
+}
+
+/* ------------------------------------------------------------------- ring */
+
+static int take_ring(const struct call *k, int size, int *pos, struct buf *left,
+                     struct buf *right, struct err *e)
+{
+    const struct msg *m = &k->reply->m;
+    const struct pair *count = msg_find(m, "ring-count");
+    const struct pair *l = msg_find(m, "ring-left"), *r = msg_find(m, "ring-right");
+    long long n;
+
+    if (!count || !l || !r)
+        return err_set(e, ERR_OTHER, "ring: the reply has no place or no neighbour");
+    if (pair_int(count, 0, size - 1, &n, e) < 0)
+        return err_context(e, "ring");
+    *pos = (int)n;
+    return append(left, l, e) < 0 || append(right, r, e) < 0 ? -1 : 0;
+}
+
+int client_ring(struct client *c, const char *value, int *pos, struct buf *left,
+                struct buf *right, struct err *e)
+{
+    struct call k;
+    int rc;
+
+    if (check_value(c, value, e) < 0)
+        return err_context(e, "ring");
+    if (single(c)) {                     /* both neighbours are ourselves */
+        *pos = 0;
+        buf_str(left, value);
+        buf_str(right, value);
+        return left->failed || right->failed ? err_set(e, ERR_NOMEM, "no memory") : 0;
+    }
+    call_start(&k, c, "ring");
+    msg_int(&k.req, "ring-count", 1);
+    msg_str(&k.req, "ring-left", value);
+    msg_str(&k.req, "ring-right", value);
+    rc = call_run(&k, e);
+    if (rc == 0)
+        rc = take_ring(&k, c->size, pos, left, right, e);
+    call_end(&k);
+    return rc;
+}

@@ -1,0 +1,323 @@
+/* test_kvs.c - pmi2/kvs: replace, remove, order, growth, a full space. */
+#include "pmi2/kvs.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "test/unit/fault.h"
+
+#define PLENTY ((size_t)1 << 30)
+
+/* Heap copies without more behind them than the NUL of the key. */
+static int put(struct kvs *kvs, int src, const char *key, const char *value, struct err *e)
+{
+    size_t n = strlen(value);
+    char *k = strdup(key), *v = malloc(n ? n : 1);
+    int rc;
+
+    memcpy(v, value, n);
+    rc = kvs_put(kvs, src, k, v, n, e);
+    free(k);
+    free(v);
+    return rc;
+}
+
+static void assert_value(const struct kvs *kvs, const char *key, const char *want, int src)
+{
+    struct kvs_entry en;
+
+    if (!want) {
+        assert_int_equal(kvs_get(kvs, key, &en), 0);
+        return;
+    }
+    assert_int_equal(kvs_get(kvs, key, &en), 1);
+    assert_string_equal(en.key, key);
+    assert_string_equal(en.value, want);
+    assert_int_equal(en.len, strlen(want));
+    assert_int_equal(en.src, src);
+}
+
+/* The keys in order, "a b c ". */
+static void assert_order(const struct kvs *kvs, const char *want)
+{
+    char got[200] = "";
+    struct kvs_entry en;
+    size_t n = 0;
+
+    for (; kvs_at(kvs, n, &en); n++) {
+        strcat(got, en.key);
+        strcat(got, " ");
+    }
+    assert_string_equal(got, want);
+    assert_int_equal(kvs_count(kvs), n);
+    assert_int_equal(kvs_at(kvs, n + 1, &en), 0);
+    assert_int_equal(kvs_at(kvs, SIZE_MAX, &en), 0);
+}
+
+static void test_empty(void **state)
+{
+    struct kvs *kvs = kvs_new(1, PLENTY);
+
+    (void)state;
+    assert_non_null(kvs);
+    assert_value(kvs, "a", NULL, 0);
+    assert_int_equal(kvs_remove(kvs, "a"), 0);
+    assert_order(kvs, "");
+    assert_int_equal(kvs_bytes(kvs), 0);
+    kvs_free(kvs);
+    kvs_free(NULL);
+}
+
+/* One step of a story: '+' put, '-' remove what is there, '!' remove what is not;
+ * then what the space holds. */
+static const struct { const char *name; char what; const char *key, *value, *order; } story[] = {
+    { "first",                          '+', "b",  "1",  "b " },
+    { "second",                         '+', "a",  "2",  "b a " },
+    { "an empty value",                 '+', "c",  "",   "b a c " },
+    { "an empty key",                   '+', "",   "4",  "b a c  " },
+    { "replaced: keeps its place",      '+', "b",  "longer than before", "b a c  " },
+    { "replaced by less",               '+', "b",  "",   "b a c  " },
+    { "removed from the middle",        '-', "a",  NULL, "b c  " },
+    { "removed twice",                  '!', "a",  NULL, "b c  " },
+    { "was never there",                '!', "x",  NULL, "b c  " },
+    { "another one while one is gone",  '+', "d",  "5",  "b c  d " },
+    { "put again: its old place",       '+', "a",  "6",  "b a c  d " },
+    { "the first removed",              '-', "b",  NULL, "a c  d " },
+    { "the last removed",               '-', "d",  NULL, "a c  " },
+    { "two more",                       '-', "",   NULL, "a c " },
+    { "all removed but one",            '-', "a",  NULL, "c " },
+    { "none left",                      '-', "c",  NULL, "" },
+    { "and from new",                   '+', "c",  "7",  "c " },
+};
+
+static void test_story(void **state)
+{
+    struct kvs *kvs = kvs_new(2, PLENTY);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof story / sizeof *story; i++) {
+        struct err e = { 0 };
+
+        print_message("  %s\n", story[i].name);
+        if (story[i].what == '+')
+            assert_int_equal(put(kvs, (int)i, story[i].key, story[i].value, &e), 0);
+        else
+            assert_int_equal(kvs_remove(kvs, story[i].key), story[i].what == '-');
+        assert_value(kvs, story[i].key, story[i].value, (int)i);
+        assert_order(kvs, story[i].order);
+        assert_string_equal(e.text, "");
+    }
+    kvs_free(kvs);
+}
+
+static void test_similar_keys(void **state)
+{
+    static const char *const keys[] = { "a", "A", "a ", " a", "aa", "a\xC3\xA4", "a;", "a=" };
+    struct kvs *kvs = kvs_new(3, PLENTY);
+    struct err e;
+
+    (void)state;
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(put(kvs, i, keys[i], keys[7 - i], &e), 0);
+    for (int i = 0; i < 8; i++)
+        assert_value(kvs, keys[i], keys[7 - i], i);
+    assert_value(kvs, "aaa", NULL, 0);
+    kvs_free(kvs);
+}
+
+/* What is in the space may lie at any address; values are of all lengths. */
+static void test_lengths(void **state)
+{
+    struct kvs *kvs = kvs_new(4, PLENTY);
+    char key[40], *value = malloc(2000);
+
+    (void)state;
+    memset(value, 'v', 2000);
+    for (size_t n = 0; n < 2000; n++) {
+        struct err e;
+
+        memset(key, 'k', sizeof key);
+        snprintf(key + n % 20, sizeof key - 20, "%zu", n);
+        assert_int_equal(kvs_put(kvs, -(int)n, key, value, n, &e), 0);
+    }
+    for (size_t n = 0; n < 2000; n++) {
+        struct kvs_entry en;
+
+        memset(key, 'k', sizeof key);
+        snprintf(key + n % 20, sizeof key - 20, "%zu", n);
+        assert_int_equal(kvs_get(kvs, key, &en), 1);
+        assert_int_equal(en.len, n);
+        assert_int_equal(en.src, -(int)n);
+        assert_memory_equal(en.value, value, n);
+        assert_int_equal(en.value[n], 0);
+    }
+    free(value);
+    kvs_free(kvs);
+}
+
+static void test_growth(void **state)
+{
+    enum { N = 100000 };
+    struct kvs *kvs = kvs_new(0x9E3779B97F4A7C15, PLENTY);
+    struct kvs_entry en;
+    char key[32], value[64];
+    struct err e;
+
+    (void)state;
+    for (int round = 0; round < 2; round++)
+        for (int i = 0; i < N; i++) {
+            snprintf(key, sizeof key, "card-%d", i);
+            snprintf(value, sizeof value, "%d of round %d", i, round);
+            assert_int_equal(kvs_put(kvs, i % 7, key, value, strlen(value), &e), 0);
+        }
+    assert_int_equal(kvs_count(kvs), N);
+    for (int i = 0; i < N; i++) {
+        snprintf(key, sizeof key, "card-%d", i);
+        snprintf(value, sizeof value, "%d of round 1", i);
+        assert_int_equal(kvs_get(kvs, key, &en), 1);
+        assert_string_equal(en.value, value);
+        assert_int_equal(kvs_at(kvs, (size_t)i, &en), 1);
+        assert_string_equal(en.key, key);
+        assert_int_equal(en.src, i % 7);
+    }
+    for (int i = 0; i < N; i += 2) {
+        snprintf(key, sizeof key, "card-%d", i);
+        assert_int_equal(kvs_remove(kvs, key), 1);
+    }
+    assert_int_equal(kvs_count(kvs), N / 2);
+    for (int i = 0; i < N; i++) {
+        snprintf(key, sizeof key, "card-%d", i);
+        assert_int_equal(kvs_get(kvs, key, &en), i % 2);
+    }
+    assert_int_equal(kvs_at(kvs, 10, &en), 1);
+    assert_string_equal(en.key, "card-21");
+    kvs_free(kvs);
+}
+
+static void test_full(void **state)
+{
+    struct kvs *kvs = kvs_new(5, 100);
+    struct err e = { 0 };
+    size_t used;
+
+    (void)state;
+    assert_int_equal(put(kvs, 0, "a", "1", &e), 0);
+    assert_int_equal(put(kvs, 0, "b", "2", &e), 0);
+    used = kvs_bytes(kvs);
+    assert_true(used <= 100);
+    assert_int_equal(put(kvs, 1, "c", "a value that is far too long for what is left of it, "
+                         "whatever a record costs", &e), -1);
+    assert_int_equal(e.code, ERR_NOMEM);
+    assert_string_equal(e.text, "the key-value space is full (100 bytes)");
+    assert_int_equal(put(kvs, 1, "a", "neither can a value that is there already grow beyond "
+                         "what is left of it", &e), -1);
+    assert_int_equal(kvs_bytes(kvs), used);
+    assert_value(kvs, "a", "1", 0);
+    assert_value(kvs, "c", NULL, 0);
+    assert_order(kvs, "a b ");
+    assert_int_equal(put(kvs, 1, "d", "4", &e), 0);      /* less still fits */
+    assert_order(kvs, "a b d ");
+    assert_int_equal(kvs_put(kvs, 0, "e", "", SIZE_MAX, &e), -1);
+    assert_int_equal(kvs_put(kvs, 0, "e", "", SIZE_MAX - 20, &e), -1);
+    kvs_free(kvs);
+}
+
+static void test_no_room_at_all(void **state)
+{
+    struct kvs *kvs = kvs_new(5, 0);
+    struct err e;
+
+    (void)state;
+    assert_int_equal(put(kvs, 0, "", "", &e), -1);
+    assert_value(kvs, "", NULL, 0);
+    assert_order(kvs, "");
+    kvs_free(kvs);
+}
+
+/* Filled to the last byte: the same keys are refused for ever, the rest stays. */
+static void test_filled_to_the_end(void **state)
+{
+    struct kvs *kvs = kvs_new(6, 4096);
+    struct err e;
+    char key[16];
+    int n = 0, rc;
+
+    (void)state;
+    do {
+        snprintf(key, sizeof key, "%d", n);
+        rc = put(kvs, n, key, key, &e);
+    } while (rc == 0 && ++n);
+    assert_true(kvs_bytes(kvs) <= 4096 && kvs_bytes(kvs) > 4096 - 40);
+    assert_int_equal(kvs_count(kvs), n);
+    assert_int_equal(put(kvs, 0, "0", "as long as the one that did not fit", &e), -1);
+    for (int i = 0; i < n; i++) {
+        snprintf(key, sizeof key, "%d", i);
+        assert_value(kvs, key, key, i);
+    }
+    kvs_free(kvs);
+}
+
+static void test_no_memory(void **state)
+{
+    char key[16], value[200];
+
+    (void)state;
+    fault_begin();
+    memset(value, 'v', sizeof value);
+    fault_after(0);
+    assert_null(kvs_new(7, PLENTY));
+    assert_true(fault_hit);
+    for (long nth = 0;; nth++) {
+        struct kvs *kvs = kvs_new(7, PLENTY);
+        int done = 0, rc = 0;
+        struct err e = { 0 };
+        bool hit;
+
+        fault_after(nth);
+        for (; done < 200 && rc == 0; done += rc == 0) {
+            snprintf(key, sizeof key, "%d", done);
+            rc = kvs_put(kvs, done, key, value, sizeof value, &e);
+        }
+        hit = fault_hit;
+        fault_end();
+        assert_int_equal(rc, hit ? -1 : 0);
+        if (hit)
+            assert_string_equal(e.text, "no memory for the key-value space");
+        assert_int_equal(kvs_count(kvs), done);
+        if (hit)
+            assert_value(kvs, key, NULL, 0);
+        for (int more = 0; more < 40; more++, done++) {  /* it goes on */
+            snprintf(key, sizeof key, "%d", done);
+            assert_int_equal(kvs_put(kvs, done, key, key, strlen(key), &e), 0);
+            assert_value(kvs, key, key, done);
+        }
+        assert_int_equal(kvs_count(kvs), done);
+        kvs_free(kvs);
+        if (!hit)
+            break;
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_story),
+        cmocka_unit_test(test_similar_keys),
+        cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_growth),
+        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_no_room_at_all),
+        cmocka_unit_test(test_filled_to_the_end),
+        cmocka_unit_test(test_no_memory),
+    };
+
+    return cmocka_run_group_tests_name("kvs", tests, NULL, NULL);
+}

@@ -1,0 +1,697 @@
+/* Tests of mpiexec_lite/opts*.c */
+#include "mpiexec_lite/nearest.h"
+#include "mpiexec_lite/opts_table.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#define COUNT(a) (sizeof (a) / sizeof *(a))
+#define MOST 14              /* words of a command line */
+
+static const char *const outer[] = { "HOME=/root", "EMPTY=", NULL };
+
+/* What parsing left behind. */
+struct outcome {
+    enum opts_result result;
+    struct plan plan;
+    struct err e;
+    char *printed;           /* on out */
+    size_t size;
+};
+
+static void parse(struct outcome *o, const char *const *words, const char *const *env)
+{
+    char *argv[MOST + 2] = { NULL };
+    int argc = 0;
+    FILE *out;
+
+    memset(o, 0, sizeof *o);
+    out = open_memstream(&o->printed, &o->size);
+    assert_non_null(out);
+    argv[argc++] = strdup("mpiexec_lite");
+    for (; *words; words++)
+        argv[argc++] = strdup(*words);   /* heap: ASan sees one byte too far */
+    o->result = opts_parse(&o->plan, argc, argv, (char *const *)env, out, &o->e);
+    fclose(out);
+    while (argc)
+        free(argv[--argc]);
+}
+
+static void outcome_clear(struct outcome *o)
+{
+    plan_clear(&o->plan);
+    free(o->printed);
+}
+
+static void list(struct buf *to, const char *before, const struct strlist *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        buf_printf(to, "%s%s", i ? "," : before, l->v[i]);
+}
+
+static void text(struct buf *to, const char *name, const char *value)
+{
+    if (value)
+        buf_printf(to, " %s=%s", name, value);
+}
+
+static void number(struct buf *to, const char *name, int value, int usual)
+{
+    if (value != usual)
+        buf_printf(to, " %s=%d", name, value);
+}
+
+static void rules(struct buf *to, const char *scope, const struct env_rules *r)
+{
+    static const char *const word[] = { NULL, "all", "none", "list:" };
+
+    if (r->inherit) {
+        buf_printf(to, " %senv=%s", scope, word[r->inherit]);
+        list(to, "", &r->names);
+    }
+    if (r->set.n) {
+        buf_printf(to, " %sset=", scope);
+        list(to, "", &r->set);
+    }
+}
+
+/* "2*prog,arg wdir=/ | 1*other | set=A=1 label=...": all that is not as usual. */
+static char *describe(const struct plan *p)
+{
+    struct buf b = BUF_INIT;
+
+    for (size_t i = 0; i < p->napps; i++) {
+        const struct app *a = &p->apps[i];
+
+        buf_printf(&b, "%s%d*", i ? " | " : "", a->n);
+        list(&b, "", &a->argv);
+        text(&b, "wdir", a->wdir);
+        text(&b, "path", a->path);
+        rules(&b, "", &a->env);
+    }
+    rules(&b, "g", &p->env);
+    text(&b, "label", p->label);
+    text(&b, "outfile", p->outfile);
+    text(&b, "errfile", p->errfile);
+    number(&b, "output_from", p->output_from, -1);
+    number(&b, "merge", p->merge, 0);
+    number(&b, "stdin", (int)p->stdin_mode, STDIN_RANK);
+    number(&b, "stdin_rank", p->stdin_rank, 0);
+    text(&b, "stdin_file", p->stdin_file);
+    if (p->timeout > 0)
+        buf_printf(&b, " timeout=%g", p->timeout);
+    number(&b, "usize", p->usize, -1);
+    number(&b, "pmi_port", p->pmi_port, 0);
+    number(&b, "pmi1", p->pmi1_subversion, 1);
+    number(&b, "policy", (int)p->policy, END_ON_FAILURE);
+    number(&b, "keep_going", p->keep_going, 0);
+    number(&b, "exitcodes", p->print_all_exitcodes, 0);
+    number(&b, "verbose", p->verbose, 0);
+    text(&b, "trace", p->trace);
+    list(&b, " WARN: ", &p->warnings);
+    assert_false(b.failed);
+    return b.data;
+}
+
+/* Command lines that are right. */
+static const struct { const char *name, *words[MOST], *want; } good[] = {
+    { "a program",          { "prog" },                           "1*prog" },
+    { "with arguments",     { "-n", "2", "prog", "-n", "3", "-l" }, "2*prog,-n,3,-l" },
+    { "names of -n",        { "-np", "2", "a", ":", "-c", "3", "b" }, "2*a | 3*b" },
+    { "any number of dashes", { "---n", "2", "--l", "a" },        "2*a label=[%r] " },
+    { "any case",           { "-N", "2", "-Prepend-Rank", "a" },  "2*a label=[%r] " },
+    { "value after =",      { "--np=2", "-wdir=/a=b", "a" },      "2*a wdir=/a=b" },
+    { "value that looks like an option", { "-wdir", "-l", "a" },  "1*a wdir=-l" },
+    { "-- ends options",    { "-n", "2", "--", "-x", "--" },      "2*-x,--" },
+    { "-- before a plain program", { "--", "a", ":", "--", "b" }, "1*a | 1*b" },
+    { "\\: is an argument", { "a", "\\:", "b", "\\\\:", "\\x" },  "1*a,:,b,\\:,\\x" },
+    { "job-wide in any block", { "a", ":", "-l", "b" },
+                "1*a | 1*b label=[%r] " },
+    { "block options bind to their block",
+      { "-wdir", "/x", "a", ":", "-path", "/y:/z", "-n", "2", "b" },
+      "1*a wdir=/x | 2*b path=/y:/z" },
+    { "the same in two blocks", { "-n", "2", "a", ":", "-n", "2", "a" }, "2*a | 2*a" },
+    { "arguments are bytes", { "a", "", " ", "\xff\n" },          "1*a,, ,\xff\n" },
+
+    { "-ppn is the default of -n", { "-ppn", "3", "a", ":", "-n", "1", "b" },
+      "3*a | 1*b" },
+    { "-usize SYSTEM",      { "-usize", "system", "-ppn", "3", "-n", "1", "a" },
+      "1*a usize=3" },
+    { "-usize INFINITE",    { "-usize", "INFINITE", "-hosts", "localhost:9", "-n", "1",
+      "a" }, "1*a" },
+    { "-usize N",           { "-usize", "12", "a" },              "1*a usize=12" },
+    { "slots of a host list", { "-hosts", "localhost:3,localhost", "a" }, "4*a" },
+    { "universe of a host list", { "-hosts=localhost:3", "-n", "1", "a" },
+      "1*a usize=3" },
+    { "-host of one block", { "-host", "localhost:2", "a", ":", "-host", "127.0.0.1",
+      "b" }, "2*a | 1*b" },
+    { "-launcher fork",     { "-launcher", "fork", "-f", "HYDRA_USE_LOCALHOST", "a" },
+      "1*a" },
+
+    { "-env both ways",     { "-env", "A", "1", "-env", "B=2", "a" }, "1*a set=A=1,B=2" },
+    { "-env=, both ways",   { "-env=A", "1", "-env=B=2=3", "a" }, "1*a set=A=1,B=2=3" },
+    { "-env with odd values", { "-env", "A", "x=y z", "-env", "B", "", "a" },
+      "1*a set=A=x=y z,B=" },
+    { "-genv and -env",     { "-genv", "A=1", "-env", "A=2", "a", ":", "b" },
+      "1*a set=A=2 | 1*b gset=A=1" },
+    { "inheritance",        { "-genvnone", "-envall", "a", ":", "-envlist", "A,,B", "b" },
+      "1*a env=all | 1*b env=list:A,B genv=none" },
+    { "-envnone, -genvlist", { "-genvlist=A", "-envnone", "a" },
+      "1*a env=none genv=list:A" },
+    { "-x",                 { "-x", "HOME", "-x", "EMPTY", "-x", "A=1=2", "a" },
+      "1*a gset=HOME=/root,EMPTY=,A=1=2" },
+    { "-x of nothing",      { "-x", "NONE", "a" },
+      "1*a WARN: -x NONE: there is no such variable" },
+    { "the launcher's variables", { "-env", "PMI_RANK", "1", "a" },
+      "1*a WARN: PMI_RANK is set by the launcher; what you set is ignored" },
+
+    { "-prepend-pattern",   { "-prepend-pattern", "%r@%h: ", "a" }, "1*a label=%r@%h: " },
+    { "files",              { "-outfile", "o.%r", "-errfile-pattern", "e.%r", "a" },
+      "1*a outfile=o.%r errfile=e.%r" },
+    { "-output-from",       { "-n", "2", "-output-from", "1", "--merge-stderr-to-stdout",
+      "a" }, "2*a output_from=1 merge=1" },
+    { "-stdin none",        { "-stdin", "none", "a" },            "1*a stdin=1" },
+    { "-stdin all",         { "-stdin", "ALL", "a" },             "1*a stdin=2" },
+    { "-stdin R",           { "-stdin", "1", "-n", "2", "a" },    "2*a stdin_rank=1" },
+    { "-stdin file:",       { "-stdin", "file:/a:b", "a" },
+      "1*a stdin=3 stdin_file=/a:b" },
+
+    { "-timeout",           { "-timeout", "2.5", "a" },           "1*a timeout=2.5" },
+    { "-maxtime",           { "-maxtime", "60", "a" },            "1*a timeout=60" },
+    { "no time limit",      { "--timeout=0", "a" },               "1*a" },
+    { "end of the job",     { "-end-on-nonzero", "-disable-auto-cleanup",
+                              "-print-all-exitcodes", "a" },
+      "1*a policy=1 keep_going=1 exitcodes=1" },
+    { "-enable-auto-cleanup", { "-enable-auto-cleanup", "a" },    "1*a" },
+    { "PMI",                { "-pmi-port", "-pmi1-groups", "a" },
+      "1*a pmi_port=1 pmi1=2" },
+    { "-v adds up",         { "-v", "-verbose", "-vv", "a" },     "1*a verbose=4" },
+    { "--trace-wire",       { "--trace-wire", "t", "a" },         "1*a trace=t" },
+    { "harmless ones",      { "--allow-run-as-root", "--oversubscribe", "-disable-x",
+      "a" }, "1*a" },
+    { "--mca",              { "--mca", "btl", "self", "--mca", "x", "y", "a" },
+      "1*a WARN: -mca is ignored: it is for Open MPI,"
+      "-mca is ignored: it is for Open MPI" },
+    { "-ckpoint",           { "-ckpoint-num", "3", "a" },
+      "1*a WARN: -ckpointlib is ignored: there is no checkpointing" },
+};
+
+static void test_good(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(good); i++) {
+        struct outcome o;
+        char *got;
+
+        print_message("  %s\n", good[i].name);
+        parse(&o, good[i].words, outer);
+        assert_string_equal(o.e.text, "");
+        assert_int_equal(o.result, OPTS_RUN);
+        assert_int_equal(o.size, 0);
+        got = describe(&o.plan);
+        assert_string_equal(got, good[i].want);
+        free(got);
+        outcome_clear(&o);
+    }
+}
+
+#define COUNTS "is not a number in 1..1000000"
+
+/* Command lines that are wrong. */
+static const struct { const char *name, *words[MOST], *error; } bad[] = {
+    { "nothing",            { NULL },
+                    "no program given; -h shows the usage" },
+    { "job-wide options only", { "-l" },
+                 "no program given; -h shows the usage" },
+    { "options only",       { "-n", "2" },          "no program after -n" },
+    { "nothing after --",   { "--" },
+                    "no program given; -h shows the usage" },
+    { "nothing after :",    { "a", ":" },
+                "no program in part 2 (parts end at ':')" },
+    { "nothing before :",   { ":", "a" },
+                "no program in part 1 (parts end at ':')" },
+    { "options before :",   { "-n", "2", ":", "a" }, "no program after -n" },
+    { "not a number",       { "-n", "abc", "a" },   "-n: 'abc' " COUNTS },
+    { "no process",         { "-n", "0", "a" },     "-n: '0' " COUNTS },
+    { "negative",           { "-n", "-3", "a" },    "-n: '-3' " COUNTS },
+    { "number and more",    { "-np", "2x", "a" },   "-np: '2x' " COUNTS },
+    { "huge",               { "-n", "99999999999999999999", "a" },
+      "-n: '99999999999999999999' " COUNTS },
+    { "empty number",       { "-n=", "a" },         "-n: '' " COUNTS },
+    { "blank before it",    { "-n", " 2", "a" },    "-n: ' 2' " COUNTS },
+    { "together too many",  { "-n", "600000", "a", ":", "-n", "600000", "b" },
+      "more than 1000000 processes" },
+    { "no value",           { "-n" },               "-n: needs a value (N)" },
+    { "no value before :",  { "-wdir", ":", "a" },  "-wdir: needs a value (DIR)" },
+    { "one value of two",   { "--env", "A" },
+            "--env: needs two values (NAME VALUE)" },
+    { "empty value",        { "-wdir", "", "a" },   "-wdir: the value is empty" },
+    { "value of a switch",  { "-l=yes", "a" },      "-l: takes no value" },
+    { "no variable",        { "-env", "=1", "a" },  "-env: the variable has no name" },
+
+    { "twice",              { "-n", "2", "-n", "2", "a" },  "duplicate setting: -n" },
+    { "twice, two names",   { "-n", "2", "-NP", "2", "a" }, "duplicate setting: -n" },
+    { "twice, job-wide, two blocks", { "-l", "a", ":", "-l", "b" },
+      "duplicate setting: -l" },
+    { "one setting, two options", { "-l", "-prepend-pattern", "x", "a" },
+      "duplicate setting: -prepend-pattern after -l" },
+    { "two rules of inheritance", { "-genvall", "-genvnone", "a" },
+      "duplicate setting: -genvnone after -genvall" },
+    { "list and file of hosts", { "-hosts", "localhost", "-f", "x", "a" },
+      "duplicate setting: -f after -hosts" },
+
+    { "unknown",            { "-foo", "a" },        "unknown option -foo; -h lists all" },
+    { "nearly known",       { "--prepnd-rank", "a" },
+      "unknown option --prepnd-rank; did you mean -prepend-rank?" },
+    { "abbreviated",        { "-prepend-p", "a" },
+      "unknown option -prepend-p; did you mean -prepend-pattern?" },
+    { "clustered",          { "-np4", "a" },
+             "unknown option -np4; did you mean -np?" },
+    { "with a value",       { "-tiemout=3", "a" },
+      "unknown option -tiemout=3; did you mean -timeout?" },
+    { "only a dash",        { "-", "a" },           "unknown option -; -h lists all" },
+    { "more than one line", { "-a\nb\x7f", "c" },
+        "unknown option -a?b?; -h lists all" },
+    { "not yet",            { "-bind-to", "core", "a" },
+      "-bind-to is not supported by this version" },
+    { "not yet, with =",    { "--Map-By=node", "a" },
+      "--Map-By is not supported by this version" },
+    { "not yet: errhandler", { "-initial-errhandler", "mpi_errors_return", "a" },
+      "-initial-errhandler is not supported by this version" },
+    { "other host",         { "-hosts", "localhost,far:2", "a" },
+      "-hosts: 'far': other hosts are not supported by this version" },
+    { "other host of a block", { "-host", "far", "a" },
+      "-host: 'far': other hosts are not supported by this version" },
+    { "bad slots",          { "-hosts", "localhost:0", "a" },
+      "-hosts: '0' is not a number of slots (1 or more)" },
+    { "no such host file",  { "-f", "/nonexistent", "a" },
+      "-f: /nonexistent: No such file or directory" },
+    { "ssh",                { "-launcher", "ssh", "a" },
+      "-launcher: ssh is not supported by this version, only fork" },
+
+    { "bad pattern",        { "-prepend-pattern", "%x", "a" },
+      "-prepend-pattern: '%x' is not one of %r %g %p %h %t %%" },
+    { "bad file pattern",   { "-outfile", "a%", "a" },
+      "-outfile: 'a%' ends in a single %" },
+    { "bad -stdin",         { "-stdin", "some", "a" },
+      "-stdin: 'some' is not none, all, a rank or file:NAME" },
+    { "-stdin of no file",  { "-stdin", "file:", "a" }, "-stdin: file: needs a name" },
+    { "-stdin of no rank",  { "-stdin", "2", "-n", "2", "a" },
+      "-stdin: there is no rank 2, the last one is 1" },
+    { "-output-from of no rank", { "-output-from", "1", "a" },
+      "-output-from: there is no rank 1, the last one is 0" },
+    { "bad -output-from",   { "-output-from", "-1", "a" },
+      "-output-from: '-1' is not a rank" },
+    { "bad -timeout",       { "-timeout", "1s", "a" },
+      "-timeout: '1s' is not a number of seconds" },
+    { "infinite -timeout",  { "-timeout", "inf", "a" },
+      "-timeout: 'inf' is not a number of seconds" },
+    { "endless -timeout",   { "-timeout", "1000000001", "a" },
+      "-timeout: '1000000001' is not a number of seconds" },
+    { "negative -timeout",  { "-timeout", "-1", "a" }, "-timeout: '-1' is negative" },
+    { "bad -usize",         { "-usize", "0", "a" },
+      "-usize: '0' is not SYSTEM, INFINITE or 1..1000000" },
+    { "no configuration file", { "-configfile", "/nonexistent" },
+      "/nonexistent: No such file or directory" },
+};
+
+static void test_bad(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        struct outcome o;
+
+        print_message("  %s\n", bad[i].name);
+        parse(&o, bad[i].words, outer);
+        assert_string_equal(o.e.text, bad[i].error);
+        assert_int_equal(o.result, OPTS_USAGE);
+        outcome_clear(&o);
+    }
+}
+
+/* Variables of the environment that stand for options. */
+static const struct { const char *name, *env[3], *words[MOST], *want, *error; } vars[] = {
+    { "time limit",     { "MPIEXEC_TIMEOUT=5" }, { "a" }, "1*a timeout=5", "" },
+    { "option wins",    { "MPIEXEC_TIMEOUT=5" }, { "-timeout", "0", "a" }, "1*a", "" },
+    { "none",           { "MPIEXEC_TIMEOUT=-1" }, { "a" }, "1*a", "" },
+    { "empty",          { "MPIEXEC_TIMEOUT=" }, { "a" }, "1*a", "" },
+    { "bad",            { "MPIEXEC_TIMEOUT=x" }, { "a" }, NULL,
+      "MPIEXEC_TIMEOUT: 'x' is not a number of seconds" },
+    { "all",            { "HYDRA_ENV=ALL" }, { "a" }, "1*a genv=all", "" },
+    { "anything else",  { "HYDRA_ENV=x" }, { "a" }, "1*a genv=none", "" },
+    { "option wins",    { "HYDRA_ENV=none" }, { "-genvlist=A", "a" }, "1*a genv=list:A",
+      "" },
+    { "debug",          { "HYDRA_DEBUG=Yes" }, { "a" }, "1*a verbose=1", "" },
+    { "no debug",       { "HYDRA_DEBUG=off" }, { "a" }, "1*a", "" },
+    { "debug and -vv",  { "HYDRA_DEBUG=1" }, { "-vv", "a" }, "1*a verbose=2", "" },
+    { "bad boolean",    { "HYDRA_DEBUG=2" }, { "a" }, NULL,
+      "HYDRA_DEBUG: '2' is not 1 or 0" },
+    { "not supported",  { "HYDRA_HOST_FILE=x" }, { "a" },
+      "1*a WARN: HYDRA_HOST_FILE is not supported by this version and ignored", "" },
+};
+
+static void test_environment(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(vars); i++) {
+        struct outcome o;
+        char *got;
+
+        print_message("  %s\n", vars[i].name);
+        parse(&o, vars[i].words, vars[i].env);
+        assert_string_equal(o.e.text, vars[i].error);
+        assert_int_equal(o.result, vars[i].want ? OPTS_RUN : OPTS_USAGE);
+        got = describe(&o.plan);
+        if (vars[i].want)
+            assert_string_equal(got, vars[i].want);
+        free(got);
+        outcome_clear(&o);
+    }
+}
+
+/* Configuration files.  FILE in an error stands for the file's name. */
+static const struct { const char *name, *file, *words[MOST], *want, *error; } files[] = {
+    { "lines are programs", "-n 2 a x\n-n 1 b\n", { NULL }, "2*a,x | 1*b", "" },
+    { "no newline at the end", "a", { NULL }, "1*a", "" },
+    { "blank lines and comments", "\n  # c\n\n a # d \n\t\r\n", { NULL }, "1*a,#,d", "" },
+    { "':' too",          "a : b\nc :\n", { NULL }, "1*a | 1*b | 1*c", "" },
+    { "quotes",           "a 'b c' \"d 'e\" f\"g\"'h' ''\n", { NULL },
+      "1*a,b c,d 'e,fgh,", "" },
+    { "backslashes",      "a b\\ c \\\"d \"e\\\"f\\g\\\\\" '\\h'", { NULL },
+      "1*a,b c,\"d,e\"f\\g\\,\\h", "" },
+    { "newline in quotes", "a 'b\nc'\nd", { NULL }, "1*a,b\nc | 1*d", "" },
+    { "continuation",     "-n 2 \\\n a \\\nb\\\nc\n", { NULL }, "2*a,bc", "" },
+    { "backslash at the end", "a \\", { NULL }, "1*a", "" },
+    { "quoted ':'",       "a ':' \\: \"\\:\" : b", { NULL }, "1*a,:,:,\\: | 1*b", "" },
+    { "-env with blanks", "-env A 'x y' -env \"B=z  z\" a", { NULL },
+      "1*a set=A=x y,B=z  z", "" },
+    { "a line of job-wide options", "-l\n-n 2 a\n", { NULL }, "2*a label=[%r] ", "" },
+    { "job-wide from both", "-timeout 5 a\n", { "-l" }, "1*a label=[%r]  timeout=5", "" },
+    { "the command line wins", "-timeout 5 -genvall a\n", { "-timeout", "7",
+      "-genvnone" },
+      "1*a genv=none timeout=7", "" },
+    { "its variables win too", "-genv A=file -genv B=file a\n", { "-genv", "A=typed" },
+      "1*a gset=A=file,B=file,A=typed", "" },
+    { "settings for a typed program", "-l\n", { "-n", "3", "a" }, "3*a label=[%r] ", "" },
+
+    { "empty",            "# nothing\n", { NULL }, NULL,
+      "no program given, nor one in FILE" },
+    { "programs in both", "a\n", { "b" }, NULL,
+      "programs both on the command line and in FILE" },
+    { "block options typed", "a\n", { "-n", "2" }, NULL, "no program after -n" },
+    { "no program in a line", "a\n-n 2\n", { NULL }, NULL,
+      "FILE: line 2: no program after -n" },
+    { "number of the line", "a\n\nb \\\n c\n-n x d\n", { NULL }, NULL,
+      "FILE: line 5: -n: 'x' " COUNTS },
+    { "open quote",       "a\nb 'c\nd", { NULL }, NULL, "FILE: line 2: ' is not closed" },
+    { "twice in the file", "-l a\n-l b\n", { NULL }, NULL,
+      "FILE: line 2: duplicate setting: -l" },
+    { "a file in the file", "-configfile x\n", { NULL }, NULL,
+      "FILE: line 1: -configfile: not possible inside a configuration file" },
+};
+
+/* A new file that holds text.  Its name, to be freed and the file removed. */
+static char *write_file(const char *content)
+{
+    char *path = strdup("/tmp/test_opts.XXXXXX");
+    int fd = mkstemp(path);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, content, strlen(content)), strlen(content));
+    close(fd);
+    return path;
+}
+
+static void remove_file(char *path)
+{
+    unlink(path);
+    free(path);
+}
+
+/* Put "FILE" back in the place of the name of the file. */
+static void hide_name(char *message, const char *path)
+{
+    char *at = strstr(message, path);
+
+    if (!at)
+        return;
+    memmove(at + 4, at + strlen(path), strlen(at + strlen(path)) + 1);
+    memcpy(at, "FILE", 4);
+}
+
+static void test_configfile(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(files); i++) {
+        char *path = write_file(files[i].file), *got;
+        const char *words[MOST + 2] = { "-configfile", path };
+        struct outcome o;
+
+        print_message("  %s\n", files[i].name);
+        memcpy(words + 2, files[i].words, (MOST - 1) * sizeof *words);
+        parse(&o, words, outer);
+        hide_name(o.e.text, path);
+        assert_string_equal(o.e.text, files[i].error);
+        assert_int_equal(o.result, files[i].want ? OPTS_RUN : OPTS_USAGE);
+        got = describe(&o.plan);
+        if (files[i].want)
+            assert_string_equal(got, files[i].want);
+        free(got);
+        outcome_clear(&o);
+        remove_file(path);
+    }
+}
+
+static const struct { const char *name, *file; int slots; const char *error; } hosts[] = {
+    { "one",            "localhost\n", 1, "" },
+    { "slots",          "# comment\n\nlocalhost:4  # four\n", 4, "" },
+    { "slots=",         "localhost slots=3\nlocalhost:2\n", 5, "" },
+    { "another host",   "localhost\nfar:2\n", 0,
+      "FILE, line 2: 'far': other hosts are not supported by this version" },
+    { "binding",        "localhost binding=user:0\n", 0,
+      "FILE, line 1: 'binding=user:0' is not supported by this version" },
+    { "nothing",        "# none\n", 0, "FILE names no host" },
+};
+
+static void test_hostfile(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(hosts); i++) {
+        char *path = write_file(hosts[i].file);
+        struct err e = { 0 };
+        int slots = 0, rc = opts_hosts_of_file(path, &slots, &e);
+
+        print_message("  %s\n", hosts[i].name);
+        hide_name(e.text, path);
+        assert_string_equal(e.text, hosts[i].error);
+        assert_int_equal(rc, hosts[i].slots ? 0 : -1);
+        if (rc == 0)
+            assert_int_equal(slots, hosts[i].slots);
+        remove_file(path);
+    }
+}
+
+/* What is printed instead of running a job, and how it begins. */
+static const struct { const char *words[MOST], *begins; } printing[] = {
+    { { "-h" },                         "Usage: mpiexec_lite " },
+    { { "--HELP", "-unknown" },         "Usage: mpiexec_lite " },
+    { { "-n", "2", "a", ":", "-help" }, "Usage: mpiexec_lite " },
+    { { "--version" },                  "mpiexec_lite " VERSION "\n" },
+    { { "-info" },                      "mpiexec_lite " VERSION "\n" },
+    { { "--print-man" },                ".Ss Processes and programs\n" },
+    { { "--print-completion" },         "# bash completion for mpiexec_lite" },
+};
+
+static void test_printing(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(printing); i++) {
+        struct outcome o;
+
+        print_message("  %s\n", printing[i].words[0]);
+        parse(&o, printing[i].words, outer);
+        assert_int_equal(o.result, OPTS_DONE);
+        assert_memory_equal(o.printed, printing[i].begins, strlen(printing[i].begins));
+        outcome_clear(&o);
+    }
+}
+
+static char *printed_by(void (*print)(FILE *out))
+{
+    char *all = NULL;
+    size_t size;
+    FILE *out = open_memstream(&all, &size);
+
+    assert_non_null(out);
+    print(out);
+    fclose(out);
+    return all;
+}
+
+/* before, then name, its dashes with an escape for roff, then something that ends it. */
+static bool has_name(const char *all, const char *before, const char *name,
+                     const char *dash, const char *ends)
+{
+    struct buf b = BUF_INIT;
+    const char *at = all;
+    bool found = false;
+
+    buf_str(&b, before);
+    for (; *name; name++)
+        *name == '-' ? buf_str(&b, dash) : buf_char(&b, *name);
+    for (; !found && (at = strstr(at, buf_bytes(&b))); at++)
+        found = strchr(ends, at[b.len]) != NULL;
+    buf_clear(&b);
+    return found;
+}
+
+/* Every row is in the usage text, the manual and the completion, by all its names,
+ * unless it is hidden. */
+static void test_every_row_is_told(void **state)
+{
+    char *help = printed_by(opts_print_help), *man = printed_by(opts_print_man);
+    char *completion = printed_by(opts_print_completion);
+
+    (void)state;
+    for (size_t i = 0; i < opts_count; i++)
+        for (const char *const *n = opts_table[i].names; *n; n++) {
+            bool shown = opts_table[i].section != SECTIONS;
+
+            print_message("  %s\n", *n);
+            assert_int_equal(has_name(help, " -", *n, "-", ", \n"), shown);
+            assert_int_equal(has_name(man, " Fl ", *n, "\\-", " \n"), shown);
+            assert_int_equal(has_name(completion, " -", *n, "-", " '"), shown);
+            if (shown && opts_table[i].arg)
+                assert_true(has_name(completion, "", *n, "-", "|)"));
+        }
+    free(help);
+    free(man);
+    free(completion);
+}
+
+static void test_help_is_80_columns(void **state)
+{
+    char *help = printed_by(opts_print_help), *rest = help, *line;
+
+    (void)state;
+    while ((line = strsep(&rest, "\n")))
+        assert_in_range(strlen(line), 0, 80);
+    free(help);
+}
+
+/* Names are unique, rows complete. */
+static void test_table(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < opts_count; i++) {
+        const struct option *o = &opts_table[i];
+
+        print_message("  %s\n", o->names[0]);
+        assert_non_null(o->set);
+        assert_non_null(o->help);
+        assert_true(!o->with || opts_find(o->with, strlen(o->with)));
+        for (const char *const *n = o->names; *n; n++) {
+            assert_ptr_equal(opts_find(*n, strlen(*n)), o);
+            assert_false(opts_is_unsupported(*n, strlen(*n)));
+        }
+    }
+}
+
+/* A value that an option with this placeholder takes. */
+static const char *sample(const char *arg)
+{
+    static const struct { const char *arg, *value; } samples[] = {
+        { "N", "1" }, { "K", "1" }, { "R", "0" }, { "S", "1" }, { "HOST", "localhost" },
+        { "LIST", "localhost" }, { "FILE", "HYDRA_USE_LOCALHOST" },
+        { "SYSTEM|INFINITE|N", "1" }, { "none|all|R|file:F", "none" },
+    };
+
+    for (size_t i = 0; i < COUNT(samples); i++)
+        if (strcmp(samples[i].arg, arg) == 0)
+            return samples[i].value;
+    return arg;
+}
+
+/* For each row: -opt -h tells about it; a missing value is noticed; a repetition is
+ * noticed unless it may be repeated. */
+static void test_every_row(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < opts_count; i++) {
+        const struct option *o = &opts_table[i];
+        char name[64], both[128];
+        const char *help[] = { name, "--help", NULL }, *alone[] = { name, NULL };
+        const char *twice[] = { both, both, "prog", NULL };
+        struct outcome got;
+
+        print_message("  %s\n", o->names[0]);
+        snprintf(name, sizeof name, "-%s", o->names[0]);
+        snprintf(both, sizeof both, "-%s%s%s%s", o->names[0], o->arg ? "=" : "",
+                 o->arg ? sample(o->arg) : "", o->arg && strchr(o->arg, ' ') ? "=1" : "");
+        parse(&got, help, outer);
+        assert_int_equal(got.result, OPTS_DONE);
+        assert_non_null(strstr(got.printed, name));
+        outcome_clear(&got);
+        parse(&got, alone, outer);
+        if (o->arg)
+            assert_non_null(strstr(got.e.text, ": needs "));
+        outcome_clear(&got);
+        parse(&got, twice, outer);
+        if (o->set != opts_set_print)
+            assert_int_equal(strstr(got.e.text, "duplicate") != NULL,
+                             !(o->flags & OPTION_REPEAT));
+        outcome_clear(&got);
+    }
+}
+
+static const struct { const char *a, *b; size_t distance; } distances[] = {
+    { "", "", 0 }, { "", "abc", 3 }, { "abc", "abc", 0 }, { "ABC", "abc", 0 },
+    { "abc", "abd", 1 }, { "abc", "ab", 1 }, { "abc", "abxc", 1 }, { "abc", "acb", 1 },
+    { "kitten", "sitting", 3 }, { "ca", "abc", 3 }, { "n", "np", 1 },
+    { "0123456789012345678901234567890123456789012345678901234567890123", "a", SIZE_MAX },
+};
+
+static void test_nearest(void **state)
+{
+    struct nearest n;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(distances); i++) {
+        print_message("  %s %s\n", distances[i].a, distances[i].b);
+        assert_int_equal(nearest_distance(distances[i].a, distances[i].b),
+                         distances[i].distance);
+        assert_int_equal(nearest_distance(distances[i].b, distances[i].a),
+                         distances[i].distance);
+    }
+    nearest_start(&n, "merge");
+    nearest_try(&n, "l");
+    assert_null(n.best);
+    nearest_try(&n, "mergf");
+    nearest_try(&n, "merge-stderr-to-stdout");   /* the first of equals stays */
+    assert_string_equal(n.best, "mergf");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_good),
+        cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_environment),
+        cmocka_unit_test(test_configfile),
+        cmocka_unit_test(test_hostfile),
+        cmocka_unit_test(test_printing),
+        cmocka_unit_test(test_every_row),
+        cmocka_unit_test(test_every_row_is_told),
+        cmocka_unit_test(test_help_is_80_columns),
+        cmocka_unit_test(test_nearest),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
