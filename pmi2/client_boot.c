@@ -235,12 +235,15 @@ static bool env_true(const char *name)
     return s && *s && strcmp(s, "0") != 0;
 }
 
-/* The right to open: 1, or 0 if open already, or -1. */
+/* The right to open: 1, or 0 if open already, or -1.  Waits while another thread
+ * opens. */
 static int claim(struct client *c, struct err *e)
 {
     int rc = -1;
 
     pthread_mutex_lock(&c->lock);
+    while (c->state == CLIENT_OPENING)
+        pthread_cond_wait(&c->turn, &c->lock);
     if (c->state == CLIENT_UP || c->state == CLIENT_SINGLE)
         rc = 0;
     else if (c->state == CLIENT_NEW)
@@ -248,8 +251,7 @@ static int claim(struct client *c, struct err *e)
     else if (c->state == CLIENT_BROKEN)
         *e = c->why;
     else
-        err_set(e, ERR_INIT, "PMI is %s", c->state == CLIENT_DONE ? "finalised"
-                : "being initialised by another thread");
+        err_set(e, ERR_INIT, "PMI is finalised");
     if (rc == 1)
         c->state = CLIENT_OPENING;
     pthread_mutex_unlock(&c->lock);
@@ -269,6 +271,7 @@ static int settle(struct client *c, int rc, struct err *e)
         c->size = 0;                     /* never was initialised */
         client_shut(c, CLIENT_BROKEN);
     }
+    pthread_cond_broadcast(&c->turn);
     pthread_mutex_unlock(&c->lock);
     return rc;
 }
@@ -302,6 +305,7 @@ static int open_single(struct client *c, struct err *e)
     pthread_mutex_lock(&c->lock);
     rc = single_open(c, e);
     c->state = rc == 0 ? CLIENT_SINGLE : CLIENT_NEW;
+    pthread_cond_broadcast(&c->turn);
     pthread_mutex_unlock(&c->lock);
     return rc;
 }

@@ -74,7 +74,7 @@ enum outcome cmd_initack(struct request *rq, struct err *e)
     if (b.failed)
         conn_fail(c, "no memory for a reply");
     else
-        conn_send_raw(c, buf_bytes(&b), b.len);
+        conn_send(c, buf_bytes(&b), b.len);
     buf_clear(&b);
     return SILENT;
 }

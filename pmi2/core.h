@@ -98,27 +98,37 @@ struct server {
     struct buf            scratch;   /* one reply to another connection */
 };
 
-/* --- requests (server.c) --- */
+/* The row of a name on a wire, or NULL. */
+const struct command *server_find(const struct server *s, enum wire w, const char *name);
+void server_log(struct server *s, enum log_level level, struct member *m,
+                const char *fmt, ...) PRINTF(4, 5);
+
+/* --- requests (request.c) --- */
 
 /* A copy that lasts, in conn order; waits is the list it joins, or NULL.  NULL
  * and e when too many are parked or there is no memory. */
 struct request *request_park(struct request *rq, struct waiters *w, struct err *e);
-/* Answer a parked request and free it (o is REPLY, NOT_FOUND or FAILED). */
+/* Answer a request that was not parked (o is REPLY, NOT_FOUND or FAILED); the
+ * answer may have to wait for its turn. */
+void request_answer(struct request *rq, enum outcome o, const struct err *e);
+/* Answer a parked request and free it, once its turn has come. */
 void request_finish(struct request *rq, enum outcome o, const struct err *e);
+/* Forget a parked request without an answer. */
+void request_free(struct request *rq);
 void waiters_init(struct waiters *w);
 
 void reply_text(struct request *rq, int field, const char *s, size_t len);
 void reply_int(struct request *rq, int field, long long n);
 static inline struct job *request_job(struct request *rq) { return rq->conn->job; }
 
-/* Bytes that the handler wrote itself (initack). */
-void conn_send_raw(struct conn *c, const char *data, size_t len);
+/* --- connections (serve.c) --- */
+
+/* Send bytes of a reply. */
+void conn_send(struct conn *c, const char *data, size_t len);
 /* Bind a PMI_PORT connection to a rank: 0, or -1 and e. */
 int  conn_claim(struct conn *c, long long rank, struct err *e);
 /* The connection cannot go on. */
 void conn_fail(struct conn *c, const char *why);
-void server_log(struct server *s, enum log_level level, struct member *m,
-                const char *fmt, ...) PRINTF(4, 5);
 
 /* --- fences (fence.c) --- */
 

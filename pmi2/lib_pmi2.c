@@ -294,16 +294,19 @@ static void convert_preput(const struct MPID_Info *preput[], int n,
             pairs[i] = (struct client_info){ preput[i]->key, preput[i]->value };
 }
 
-/* How many pairs there are in all; 0 if a count makes no sense (the client will
- * say so). */
-static size_t count_pairs(const int sizes[], const struct MPID_Info *infos[], int count)
+/* How many pairs there are in all; -1 if a count makes no sense. */
+static long count_pairs(const int sizes[], const struct MPID_Info *infos[], int count)
 {
-    size_t n = 0;
+    long n = 0;
 
+    if (count < 0 || count > LIMIT_PAIRS)
+        return -1;
+    if (!sizes || !infos)
+        return 0;
     for (int i = 0; i < count; i++) {
         if (infos[i] && (sizes[i] < 0 || sizes[i] > LIMIT_PAIRS))
-            return 0;
-        n += infos[i] ? (size_t)sizes[i] : 0;
+            return -1;
+        n += infos[i] ? sizes[i] : 0;
     }
     return n;
 }
@@ -314,18 +317,17 @@ int PMI2_Job_Spawn(int count, const char *cmds[], int argcs[], const char **argv
                    const struct MPID_Info *preput_keyval_vector[], char jobId[],
                    int jobIdSize, int errors[])
 {
-    bool infos = info_keyval_sizes && info_keyval_vectors && count > 0;
     int npre = preput_keyval_vector ? preput_keyval_size : 0;
-    size_t pairs = infos ? count_pairs(info_keyval_sizes, info_keyval_vectors, count) : 0;
+    long pairs = count_pairs(info_keyval_sizes, info_keyval_vectors, count);
     struct client_info *info = NULL, *pre = NULL;
     const struct client_info **vectors = NULL;
     int rc = PMI2_ERR_NOMEM;
 
-    if (count > LIMIT_PAIRS || npre > LIMIT_PAIRS || npre < 0)
+    if (pairs < 0 || npre < 0 || npre > LIMIT_PAIRS)
         return bad_arg("PMI2_Job_Spawn: a count makes no sense");
-    info = calloc(pairs + 1, sizeof *info);
+    info = calloc((size_t)pairs + 1, sizeof *info);
     pre = calloc((size_t)npre + 1, sizeof *pre);
-    vectors = calloc(count > 0 ? (size_t)count : 1, sizeof *vectors);
+    vectors = calloc((size_t)count + 1, sizeof *vectors);
     if (info && pre && vectors) {
         struct client_spawn s = { count, cmds, argcs, argvs, maxprocs,
                                   pairs ? info_keyval_sizes : NULL, vectors, npre, pre };

@@ -6,6 +6,7 @@
  * out as it is, without the '!', and one with '$' does and ends the connection; @
  * stands for the thrid of the request; "" and the end of the script end it, too.
  * Whether a call hangs is seen by alarm(); nothing else here depends on time. */
+#define PMI2_USE_SLURM_INFO          /* PMI2_Job_Spawn is then the symbol */
 #include "pmi2/client.h"
 #include "pmi2/pmi2.h"
 
@@ -23,6 +24,8 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include "test/unit/fault.h"
 
 #define INIT_OK "cmd=response_to_init rc=0 pmi_version=2 pmi_subversion=0"
 #define FULL                                                                            \
@@ -755,6 +758,32 @@ static void test_turns(void **state)
     assert_int_equal(b.rounds, 0);       /* requests seen too early */
 }
 
+/* There, a wait for an attribute is asked again and again, so that others can put it
+ * (this process has threads: the fake is one). */
+static void test_wait_in_turns(void **state)
+{
+    static const char *const script[] = { INIT_OK, FULL,
+        "cmd=info-getnodeattr-response;rc=0;found=FALSE;",
+        "cmd=info-getnodeattr-response;rc=0;found=FALSE;",
+        "cmd=info-getnodeattr-response;rc=0;found=TRUE;value=v;", BYE, NULL };
+    struct client c = CLIENT_INIT(c);
+    struct buf out = BUF_INIT;
+    struct err e = { 0 };
+    bool found = false;
+    struct fake f;
+
+    (void)state;
+    start(&c, &f, script);
+    assert_int_equal(client_get_attr(&c, true, "a", true, &out, &found, &e), 0);
+    assert_true(found);
+    assert_string_equal(buf_bytes(&out), "v");
+    assert_int_equal(client_close(&c, &e), 0);
+    fake_join(&f);
+    for (int i = 2; i < 5; i++)
+        assert_string_equal(f.seen[i], "cmd=info-getnodeattr;key=a;wait=FALSE;");
+    buf_clear(&out);
+}
+
 /* Finalize while another thread waits for what never comes. */
 static void test_close_frees_waiter(void **state)
 {
@@ -801,6 +830,125 @@ static void test_large(void **state)
     assert_int_equal(e.code, ERR_VAL_LENGTH);
     assert_int_equal(client_close(&c, &e), 0);
     fake_join(&f);
+}
+
+/* -------------------------------------------------- broken replies, no memory */
+
+static uint32_t dice(uint32_t *seed)     /* xorshift */
+{
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 17;
+    *seed ^= *seed << 5;
+    return *seed;
+}
+
+/* A good reply with some bytes changed, doubled or cut; then the end. */
+static void damage(char *out, size_t max, const char *body, uint32_t seed)
+{
+    static const char bytes[] = ";;==@!%0 9\n\xff-cmdtr";
+    int n = snprintf(out, max, "$%6zu%s", strlen(body), body);
+
+    for (uint32_t i = dice(&seed) % 4; i < 4; i++) {
+        uint32_t at = 1 + dice(&seed) % (uint32_t)(n - 1);
+
+        switch (dice(&seed) % 4) {
+        case 0:
+            out[at] = '\0';              /* cut */
+            return;
+        case 1:
+            out[at] = out[1 + dice(&seed) % (uint32_t)(n - 1)];
+            break;
+        default:
+            out[at] = bytes[dice(&seed) % (sizeof bytes - 1)];
+        }
+    }
+}
+
+/* Whatever comes, a call ends, and so does the client; sanitizers see the rest. */
+static void test_damaged(void **state)
+{
+    static const char *const bodies[] = {
+        GOT_THRID "found=TRUE;value=some;;thing=1;", GOT_THRID "found=FALSE;",
+        "cmd=kvs-get-response;thrid=1;rc=14;errmsg=who;;knows;",
+    };
+    char reply[256];
+
+    (void)state;
+    for (uint32_t seed = 1; seed <= 1500; seed++) {
+        const char *script[] = { INIT_OK, FULL_THRID, reply, NULL };
+        struct client c = CLIENT_INIT(c);
+        struct buf out = BUF_INIT;
+        struct err e = { 0 };
+        struct fake f;
+        bool found;
+
+        damage(reply, sizeof reply, bodies[seed % 3], seed * 2654435761u);
+        start(&c, &f, script);
+        if (client_get(&c, NULL, -1, "k", &out, &found, &e) < 0)
+            assert_true(e.text[0]);
+        assert_int_equal(client_close(&c, &e), -1);
+        fake_join(&f);
+        buf_clear(&out);
+    }
+}
+
+/* The fake as a process of its own, whose allocations are not counted. */
+static int fake_fork(struct fake *f, const char *const *script, pid_t *pid)
+{
+    int sv[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv), 0);
+    *pid = fork();
+    if (*pid == 0) {
+        close(sv[0]);
+        *f = (struct fake){ .fd = sv[1], .script = script };
+        fake_run(f);
+        _exit(0);
+    }
+    close(sv[1]);
+    return sv[0];
+}
+
+static int whole_life(struct client *c, int fd)
+{
+    const char *cmd = "c";
+    int procs = 1;
+    struct client_spawn s = { 1, &cmd, NULL, NULL, &procs, NULL, NULL, 0, NULL };
+    struct buf out = BUF_INIT;
+    struct err e = { 0 };
+    bool found;
+    int bad = client_open_fd(c, fd, &id_of_1, &e) < 0;
+
+    bad += client_put(c, "k", "v", &e) < 0;
+    bad += client_get(c, NULL, -1, "k", &out, &found, &e) < 0;
+    bad += client_spawn(c, &s, &out, NULL, &e) < 0;
+    bad += client_close(c, &e) < 0;
+    buf_clear(&out);
+    return bad;
+}
+
+/* Every allocation of a client's life fails once: errors, never a hang or a crash. */
+static void test_no_memory(void **state)
+{
+    static const char *const script[] = { INIT_OK, FULL, "cmd=kvs-put-response;rc=0;",
+        GOT "value=v;", "cmd=spawn-response;rc=0;jobid=j;", BYE, NULL };
+    bool hit = true;
+
+    (void)state;
+    fault_begin();
+    for (long nth = 0; hit; nth++) {
+        struct client c = CLIENT_INIT(c);
+        struct fake f;
+        pid_t pid;
+        int fd = fake_fork(&f, script, &pid), bad;
+
+        fault_after(nth);
+        bad = whole_life(&c, fd);
+        hit = fault_hit;
+        fault_end();
+        waitpid(pid, NULL, 0);
+        assert_int_equal(bad > 0, hit);
+    }
 }
 
 /* --------------------------------------------------------------------- spawn */
@@ -1135,6 +1283,30 @@ static void check_arguments(void)
     assert_string_equal(PMI2_Error_text(-99), "unknown error code");
 }
 
+/* Both layouts of a spawn become one request. */
+static void check_spawns(void)
+{
+    const char *cmd = "c", *argv[] = { "a", NULL }, **argvs[] = { argv };
+    char key[][4] = { "k0", "k1", "p" }, val[][4] = { "v0", "v1", "q" };
+    const struct MPID_Info slurm[] = { { .key = key[0], .value = val[0] },
+        { .key = key[1], .value = val[1] }, { .key = key[2], .value = val[2] } };
+    const struct MPID_Info *infos[] = { slurm }, *preput[] = { &slurm[2] };
+    const PMI2_keyval_t mpich[] = { { "k0", "v0" }, { "k1", "v1" }, { "p", "q" } };
+    const PMI2_keyval_t *kvs[] = { mpich };
+    int argc = 1, procs = 2, ninfo = 2, errors[2];
+    char id[8];
+
+    assert_int_equal(PMI2_Job_Spawn(1, &cmd, &argc, argvs, &procs, &ninfo, infos, 1,
+                                    preput, id, sizeof id, errors), PMI2_SUCCESS);
+    assert_string_equal(id, "j3");
+    assert_int_equal(errors[1], 6);
+    assert_int_equal(PMI2_Job_Spawn_kv(1, &cmd, &argc, argvs, &procs, &ninfo, kvs, 1,
+                                       mpich + 2, id, 2, errors), PMI2_ERR_NOMEM);
+    ninfo = -1;
+    assert_int_equal(PMI2_Job_Spawn(1, &cmd, &argc, argvs, &procs, &ninfo, infos, 0, NULL,
+                                    id, sizeof id, errors), PMI2_ERR_INVALID_ARG);
+}
+
 /* The library has one connection a process, so this is its one test here. */
 static void test_library(void **state)
 {
@@ -1146,6 +1318,8 @@ static void test_library(void **state)
         GOT_THRID "found=FALSE;",
         "cmd=kvs-get-response;thrid=@;rc=1;errmsg=away;",
         "cmd=kvs-put-response;thrid=@;rc=4;errmsg=read-only;",
+        "cmd=spawn-response;thrid=@;rc=0;jobid=j3;errcodes=0,6;",
+        "cmd=spawn-response;thrid=@;rc=0;jobid=j3;errcodes=0,6;",
         BYE_THRID };
     int spawned = -1, size = -1, rank = -1, appnum = -1, version = -1, sub = -1;
     char number[16];
@@ -1168,11 +1342,18 @@ static void test_library(void **state)
     assert_int_equal(PMI2_Initialized(), 1);
     check_ints();
     check_buffers();
+    check_spawns();
     check_arguments();
     assert_int_equal(PMI2_Finalize(), PMI2_SUCCESS);
     assert_int_equal(PMI2_Initialized(), 0);
     assert_int_equal(PMI2_Job_GetRank(&rank), PMI2_ERR_INIT);
     fake_join(&f);
+    spawned = f.requests - 3;            /* the two before finalize */
+    assert_has(f.seen[spawned], ";ncmds=1;preputcount=1;ppkey0=p;ppval0=q;subcmd=c;"
+               "maxprocs=2;argc=1;argv0=a;infokeycount=2;infokey0=k0;infoval0=v0;"
+               "infokey1=k1;infoval1=v1;");
+    assert_string_equal(strchr(f.seen[spawned] + 17, ';'),
+                        strchr(f.seen[spawned + 1] + 17, ';'));
     clear_env();
 }
 
@@ -1218,8 +1399,11 @@ int main(void)
         cmocka_unit_test(test_eof_for_all),
         cmocka_unit_test(test_thrid),
         cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_wait_in_turns),
         cmocka_unit_test(test_close_frees_waiter),
         cmocka_unit_test(test_large),
+        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_spawn),
         cmocka_unit_test(test_spawn_checks),
         cmocka_unit_test(test_abort),

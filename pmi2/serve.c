@@ -1,0 +1,287 @@
+/* serve.c - connections: from the bytes of a peer to the handler of a command.
+ *
+ * conn_input cuts frames; serve() parses one, finds its row, checks its arguments
+ * and runs the handler; request.c turns the outcome into a reply.  Replies to the
+ * connection being read are gathered and sent in one go. */
+#include "pmi2/core.h"
+
+#include "wire/utf8.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- connections ------------------------------------------------------- */
+
+struct conn *conn_new(struct server *s, struct job *j, struct member *m, void *link)
+{
+    struct conn *c = calloc(1, sizeof *c);
+
+    if (!c)
+        return NULL;
+    c->server = s;
+    c->job = j;
+    c->member = m;
+    c->link = link;
+    framer_init(&c->framer, LIMIT_LINE);
+    TAILQ_INIT(&c->order);
+    if (m)
+        m->conn = c;
+    return c;
+}
+
+static void drop_requests(struct conn *c)
+{
+    struct request *rq;
+
+    while ((rq = TAILQ_FIRST(&c->order)))
+        request_free(rq);
+}
+
+void conn_free(struct conn *c)
+{
+    if (!c)
+        return;
+    drop_requests(c);
+    if (c->member && c->member->conn == c)
+        c->member->conn = NULL;
+    framer_clear(&c->framer);
+    free(c);
+}
+
+struct member *conn_member(const struct conn *c) { return c->member; }
+
+bool conn_full(const struct conn *c)
+{
+    return c->parked >= LIMIT_PARKED;
+}
+
+int conn_claim(struct conn *c, long long rank, struct err *e)
+{
+    struct member *m;
+
+    if (rank < 0 || rank >= c->job->size)
+        return err_set(e, ERR_INVALID_ARG, "rank %lld, want 0..%d", rank, c->job->size - 1);
+    m = &c->job->members[rank];
+    if (m->conn || m->initialized || m->gone)
+        return err_set(e, ERR_INVALID_ARG, "rank %lld is taken", rank);
+    c->member = m;
+    m->conn = c;
+    return 0;
+}
+
+/* Send what was gathered while the connection was read. */
+static void send_batch(struct conn *c)
+{
+    struct server *s = c->server;
+
+    if (s->batch.len)
+        s->ops.send(s->host, c->link, buf_bytes(&s->batch), s->batch.len);
+    buf_reset(&s->batch);
+}
+
+void conn_fail(struct conn *c, const char *why)
+{
+    if (c->state == CONN_FAILED)
+        return;
+    if (c->reading)
+        send_batch(c);
+    c->state = CONN_FAILED;
+    drop_requests(c);
+    c->server->ops.fail(c->server->host, c->link, c->member, why);
+}
+
+void conn_eof(struct conn *c)
+{
+    drop_requests(c);
+}
+
+void conn_send(struct conn *c, const char *data, size_t len)
+{
+    struct server *s = c->server;
+
+    if (!len || c->state == CONN_FAILED)
+        return;
+    if (s->ops.trace)
+        s->ops.trace(s->host, c->member, false, data, len);
+    if (c->reading)
+        buf_add(&s->batch, data, len);
+    else
+        s->ops.send(s->host, c->link, data, len);
+}
+
+/* --- serving one message ----------------------------------------------- */
+
+static const struct pair *find_arg(const struct msg *m, const struct arg *a, enum wire w)
+{
+    const struct pair *p = a->name[w] ? msg_find(m, a->name[w]) : NULL;
+
+    return p || !a->also[w] ? p : msg_find(m, a->also[w]);
+}
+
+static int take_text(const struct arg *a, const struct pair *p, struct value *v,
+                     struct err *e)
+{
+    if (a->max && p->len > (size_t)a->max)
+        return err_set(e, a->too_long ? a->too_long : ERR_LENGTH,
+                       "%s is %zu bytes, at most %lld", p->key, p->len, a->max);
+    if (a->type == ARG_TEXT && !utf8_valid(p->val, p->len))
+        return err_set(e, ERR_INVALID_VAL, "%s is not UTF-8", p->key);
+    *v = (struct value){ .s = p->val, .len = p->len };
+    return 0;
+}
+
+static int take_arg(const struct arg *a, const struct pair *p, struct value *v,
+                    struct err *e)
+{
+    bool yes = false;
+
+    if (a->type == ARG_TEXT || a->type == ARG_BYTES)
+        return take_text(a, p, v, e);
+    v->s = p->val;
+    if (a->type == ARG_INT)
+        return pair_int(p, a->min, a->max, &v->n, e);
+    if (pair_bool(p, &yes, e) < 0)
+        return -1;
+    v->n = yes;
+    return 0;
+}
+
+static int take_args(struct request *rq, const struct msg *m, struct err *e)
+{
+    enum wire w = rq->conn->framer.wire;
+    const struct arg *a = rq->cmd->args;
+
+    for (int i = 0; a && (a[i].name[0] || a[i].name[1]); i++) {
+        const struct pair *p = find_arg(m, &a[i], w);
+
+        assert(i < ARGS_MAX);
+        if (p && take_arg(&a[i], p, &rq->arg[i], e) < 0)
+            return -1;
+        if (!p && (a[i].required & ON(w)))
+            return err_set(e, ERR_INVALID_ARG, "no %s", a[i].name[w]);
+    }
+    return 0;
+}
+
+static int take_thrid(struct request *rq, const struct msg *m, struct err *e)
+{
+    const struct pair *p = msg_find(m, "thrid");
+
+    if (rq->conn->framer.wire == WIRE_1 || !p)
+        return 0;
+    if (p->len > LIMIT_THRID)
+        return err_set(e, ERR_LENGTH, "thrid is %zu bytes, at most %d", p->len, LIMIT_THRID);
+    memcpy(rq->thrid, p->val, p->len + 1);
+    rq->tagged = p->len > 0;
+    return 0;
+}
+
+static int check_state(const struct request *rq, struct err *e)
+{
+    static const char *const name[] = {
+        [CONN_NEW] = "before init", [CONN_GREETED] = "before fullinit",
+        [CONN_READY] = "after init", [CONN_FINAL] = "after finalize",
+        [CONN_FAILED] = "after an error",
+    };
+    const struct conn *c = rq->conn;
+
+    if (!(rq->cmd->when & IN(c->state)))
+        return err_set(e, ERR_INIT, "not %s", name[c->state]);
+    if (!c->member && !(rq->cmd->flags & NO_MEMBER))
+        return err_set(e, ERR_INIT, "this connection has not said which rank it is");
+    return 0;
+}
+
+/* A reply for a command that has no row. */
+static void reply_unknown(struct request *rq, const struct msg *m, const struct err *e)
+{
+    static const struct command unknown = { .name = { "unknown", "unknown" } };
+    struct buf name = BUF_INIT;
+
+    buf_escaped(&name, *m->cmd ? m->cmd : "error", strnlen(*m->cmd ? m->cmd : "error", 64));
+    buf_str(&name, rq->conn->framer.wire == WIRE_1 ? "_result" : "-response");
+    rq->cmd = &unknown;
+    rq->reply_name = name.failed ? "error" : buf_bytes(&name);
+    request_answer(rq, FAILED, e);
+    buf_clear(&name);
+}
+
+static void trace_in(struct conn *c, const struct frame *f)
+{
+    struct server *s = c->server;
+
+    if (s->ops.trace)
+        s->ops.trace(s->host, c->member, true, f->raw, f->raw_len);
+}
+
+static void run(struct request *rq, const struct msg *m)
+{
+    struct conn *c = rq->conn;
+    struct server *s = c->server;
+    struct err e = { 0 };
+    enum outcome o = FAILED;
+
+    if (take_thrid(rq, m, &e) == 0 && check_state(rq, &e) == 0 && take_args(rq, m, &e) == 0)
+        o = rq->cmd->run(rq, &e);
+    if (o == FAILED) {
+        err_context(&e, "%s", rq->cmd->name[c->framer.wire]);
+        server_log(s, LOG_WARN, c->member, "%s", e.text);
+    }
+    if (o == NOT_FOUND)
+        err_set(&e, ERR_OTHER, "%s", e.code ? e.text : "key not found");
+    if (o == FAILED && (rq->cmd->flags & NO_REPLY))
+        return;
+    if (o == REPLY || o == NOT_FOUND || o == FAILED)
+        request_answer(rq, o, &e);
+}
+
+static void serve(struct conn *c, struct frame *f)
+{
+    struct server *s = c->server;
+    enum wire w = f->kind == FRAME_BODY ? WIRE_2 : WIRE_1;
+    struct request rq = { .conn = c };
+    struct err e = { 0 };
+
+    trace_in(c, f);
+    if (w != c->framer.wire) {           /* an init line on a PMI-2 stream */
+        static const char no[] = "cmd=response_to_init rc=1 pmi_version=2 pmi_subversion=0\n";
+
+        server_log(s, LOG_WARN, c->member, "init: PMI-2 is initialised already");
+        conn_send(c, no, sizeof no - 1);
+        return;
+    }
+    msg_start(&s->in, "");
+    if (codec_of(w)->parse(&s->in, f->text, f->len, &e) == 0) {
+        rq.cmd = server_find(s, w, s->in.cmd);
+        if (rq.cmd) {
+            run(&rq, &s->in);
+            c->framer.wire = c->next_wire;
+            return;
+        }
+        err_set(&e, ERR_OTHER, w == WIRE_1 ? "command_not_supported" : "unknown_command");
+    }
+    server_log(s, LOG_WARN, c->member, "%.64s: %s", s->in.cmd, e.text);
+    reply_unknown(&rq, &s->in, &e);
+}
+
+void conn_input(struct conn *c, char *data, size_t len)
+{
+    struct frame f;
+    struct err e = { 0 };
+    int got = 0;
+
+    if (c->state == CONN_FAILED)
+        return;
+    c->reading = true;
+    while (c->state != CONN_FAILED && (got = framer_next(&c->framer, &data, &len, &f, &e)) > 0)
+        serve(c, &f);
+    if (got < 0) {
+        reply_unknown(&(struct request){ .conn = c }, &(struct msg){ .cmd = "" }, &e);
+        conn_fail(c, e.text);
+    }
+    if (c->server->batch.failed)
+        conn_fail(c, "no memory for a reply");
+    c->reading = false;
+    send_batch(c);
+}
