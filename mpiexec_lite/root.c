@@ -25,18 +25,35 @@ double root_now(struct root *r)
     return ev_time();
 }
 
-void root_tell(struct root *r, const char *fmt, ...)
+static void tell(struct root *r, const char *fmt, va_list ap)
 {
     struct buf safe = BUF_INIT;
     char text[2048];
-    va_list ap;
 
-    va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
     buf_escaped(&safe, text, strlen(text));
     output_tell(r->output, safe.failed ? "(no memory)" : buf_bytes(&safe));
     buf_clear(&safe);
+}
+
+void root_tell(struct root *r, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    tell(r, fmt, ap);
+    va_end(ap);
+}
+
+void root_say(struct root *r, int level, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (r->plan->verbose < level)
+        return;
+    va_start(ap, fmt);
+    tell(r, fmt, ap);
+    va_end(ap);
 }
 
 /* --- operations of the launch ------------------------------------------ */
@@ -45,8 +62,11 @@ static void op_kill_rank(void *host, int rank, int signo)
 {
     struct root *r = host;
 
-    if (r->ranks[rank].pid)
-        kill(-r->ranks[rank].pid, signo);
+    pid_t pid = r->ranks[rank].pid;
+
+    /* Its process group; or it alone, if it has left that. */
+    if (pid && kill(-pid, signo) < 0)
+        kill(pid, signo);
 }
 
 static void op_kill_all(void *host, int signo)
@@ -89,8 +109,7 @@ static void on_grace(struct ev_loop *loop, ev_timer *w, int revents)
     (void)revents;
     if (output_ended(r->output))
         return;
-    if (r->plan->verbose)
-        root_tell(r, "ending what the ranks left behind: it holds their output open");
+    root_say(r, 1, "ending what the ranks left behind: it holds their output open");
     sweep_all(5);
     output_close_streams(r->output);
     check_over(r);
@@ -181,6 +200,8 @@ static void rank_ended(struct root *r, int rank, int wstatus)
 
     pmi_conn_drain(&r->ranks[rank].conn);        /* what it said before it ended */
     drain_peers(r, m);
+    root_say(r, 2, "rank %d (pid %d): ended, status %d", rank, (int)r->ranks[rank].pid,
+             shell_status(wstatus));
     r->ranks[rank].pid = 0;
     pmi_conn_close(&r->ranks[rank].conn);
     if (!member_ever_initialized(m))
@@ -347,6 +368,7 @@ static void run(struct root *r)
 {
     struct err e = { 0 };
 
+    root_say(r, 1, "job %s: %d ranks on %s", r->jobid, r->size, r->hostname);
     if (root_start_ranks(r, &e) < 0)
         launch_broken(&r->launch, root_now(r), EXIT_LAUNCHER, e.text);
     if (r->feed)
@@ -367,9 +389,8 @@ static int conclude(struct root *r)
     status = launch_status(&r->launch);
     if (r->plan->print_all_exitcodes)
         launch_tell_statuses(&r->launch);
-    if (r->plan->verbose)
-        root_tell(r, "root: exit status %d, peak memory %ld KiB, key-value space %zu bytes",
-                  status, usage_peak_kib(), job_kvs_bytes(r->job));
+    root_say(r, 1, "root: exit status %d, peak memory %ld KiB, key-value space %zu bytes",
+             status, usage_peak_kib(), job_kvs_bytes(r->job));
     return status;
 }
 
@@ -382,6 +403,8 @@ static void clear(struct root *r)
     launch_clear(&r->launch);
     control_clear(&r->control);
     free(r->ranks);
+    if (r->null >= 0)
+        close(r->null);
     if (r->loop)
         ev_loop_destroy(r->loop);
 }
@@ -396,6 +419,7 @@ int root_run(const struct root_args *args)
         return EXIT_LAUNCHER;
     r->args = args;
     r->plan = args->plan;
+    r->null = -1;
     r->user = *args->user;
     if (prepare(r, &e) < 0) {
         fprintf(stderr, "mpiexec_lite: %s\n", e.text);

@@ -47,6 +47,8 @@ struct root {
     char              hostname[HOST_NAME_MAX + 1];
     char              jobid[40];
     int               signals;   /* signalfd */
+    int               null;      /* /dev/null, for the stdin of most ranks; -1: none */
+    int               warned;    /* warnings of the server so far */
     ev_io             on_signals, on_control;
     ev_timer          tick, grace;
     bool              front_gone, ending, spoke_pmi, checked_mpi;
@@ -55,6 +57,8 @@ struct root {
 
 /* A warning or message for the user; made safe for a terminal. */
 void root_tell(struct root *r, const char *fmt, ...) PRINTF(2, 3);
+/* The same, for -v given at least `level` times. */
+void root_say(struct root *r, int level, const char *fmt, ...) PRINTF(3, 4);
 double root_now(struct root *r);
 /* Look whether something is due, or the job is over. */
 void root_decide(struct root *r);

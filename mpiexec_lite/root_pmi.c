@@ -10,6 +10,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+enum { MAX_WARNINGS = 20, TRACE_LEVEL = 3 };     /* -vvv: the wire trace on stderr */
+
 static size_t op_send(void *host, void *link, const char *data, size_t len)
 {
     (void)host;
@@ -38,6 +40,7 @@ static void op_initialized(void *host, struct member *m)
 {
     struct root *r = host;
 
+    root_say(r, 2, "rank %d: PMI initialized", member_rank(m));
     r->spoke_pmi = true;
     launch_initialized(&r->launch, member_rank(m));
     if (r->listener && --r->unbound == 0) {
@@ -48,7 +51,10 @@ static void op_initialized(void *host, struct member *m)
 
 static void op_finalized(void *host, struct member *m)
 {
-    launch_finalized(&((struct root *)host)->launch, member_rank(m));
+    struct root *r = host;
+
+    root_say(r, 2, "rank %d: PMI finalized", member_rank(m));
+    launch_finalized(&r->launch, member_rank(m));
 }
 
 static void op_stuck(void *host, struct member *missing, struct member *waiting)
@@ -58,13 +64,16 @@ static void op_stuck(void *host, struct member *missing, struct member *waiting)
     launch_stuck(&r->launch, root_now(r), member_rank(missing), member_rank(waiting));
 }
 
+/* Warnings are for every user, up to a number; the rest is for -vv. */
 static void op_log(void *host, enum log_level level, struct member *m, const char *text)
 {
     struct root *r = host;
 
-    if (level > LOG_WARN && r->plan->verbose < 2)
+    if (r->plan->verbose < 2 && (level > LOG_WARN || r->warned > MAX_WARNINGS))
         return;
-    if (m)
+    if (level <= LOG_WARN && r->warned++ == MAX_WARNINGS && r->plan->verbose < 2)
+        root_tell(r, "further warnings are not shown (-vv shows all)");
+    else if (m)
         root_tell(r, "rank %d: %s", member_rank(m), text);
     else
         root_tell(r, "%s", text);
@@ -74,8 +83,14 @@ static void op_trace(void *host, struct member *m, bool from_peer, const char *d
                      size_t len)
 {
     struct root *r = host;
+    struct buf line = BUF_INIT;
 
-    trace_line(r->args->trace, m ? member_rank(m) : -1, from_peer, data, len);
+    trace_format(&line, m ? member_rank(m) : -1, from_peer, data, len);
+    if (!line.failed && r->args->trace >= 0)
+        trace_write(r->args->trace, &line);
+    if (!line.failed && r->plan->verbose >= TRACE_LEVEL)
+        output_tell(r->output, buf_bytes(&line));
+    buf_clear(&line);
 }
 
 /* --- connections ------------------------------------------------------- */
@@ -146,11 +161,13 @@ static int add_job(struct root *r, struct err *e)
 int root_pmi_init(struct root *r, struct err *e)
 {
     struct host_ops ops = { op_send, op_fail, op_abort, op_initialized, op_finalized,
-                            op_stuck, op_log, r->args->trace >= 0 ? op_trace : NULL };
+                            op_stuck, op_log, NULL };
     struct server_options options = { .pmi1_subversion = r->plan->pmi1_subversion,
                                       .fault_tolerant = r->plan->keep_going };
     uint64_t random[2];
 
+    if (r->args->trace >= 0 || r->plan->verbose >= TRACE_LEVEL)
+        ops.trace = op_trace;
     if (getrandom(random, sizeof random, 0) != sizeof random)
         return err_set(e, ERR_OTHER, "no random numbers");
     snprintf(r->jobid, sizeof r->jobid, "job-%d-%08x", (int)getppid(), (unsigned)random[1]);

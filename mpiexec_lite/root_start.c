@@ -11,7 +11,10 @@
 #include <unistd.h>
 
 /* The two ends of a pipe or socket pair; -1: none. */
-struct ends { int ours, theirs; };
+struct ends {
+    int  ours, theirs;
+    bool lent;               /* theirs is somebody's who keeps it */
+};
 
 struct rank_ends {
     struct ends pmi, out, err, in;
@@ -19,7 +22,7 @@ struct rank_ends {
 
 static void close_end(int *fd)
 {
-    if (*fd > 2)
+    if (*fd >= 0)
         close(*fd);
     *fd = -1;
 }
@@ -29,7 +32,8 @@ static void close_theirs(struct rank_ends *x)
     close_end(&x->pmi.theirs);
     close_end(&x->out.theirs);
     close_end(&x->err.theirs);
-    close_end(&x->in.theirs);
+    if (!x->in.lent)
+        close_end(&x->in.theirs);
 }
 
 static void close_ours(struct rank_ends *x)
@@ -68,6 +72,14 @@ static int open_input(const char *file)
     return open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 }
 
+/* Most ranks have no stdin: they share one descriptor of /dev/null. */
+static int no_input(struct root *r)
+{
+    if (r->null < 0)
+        r->null = open_input("/dev/null");
+    return r->null;
+}
+
 /* stdin of a rank: our own, a pipe of the feed, a file, or nothing. */
 static int make_input(struct root *r, int rank, struct ends *x)
 {
@@ -77,16 +89,19 @@ static int make_input(struct root *r, int rank, struct ends *x)
 
     if (chosen && r->feed)
         return make_pipe(x, 1);
+    x->lent = p->stdin_mode != STDIN_FILE;
     if (chosen && r->args->input >= 0)
-        x->theirs = fcntl(r->args->input, F_DUPFD_CLOEXEC, 3);
+        x->theirs = r->args->input;
+    else if (p->stdin_mode == STDIN_FILE)
+        x->theirs = open_input(p->stdin_file);
     else
-        x->theirs = open_input(p->stdin_mode == STDIN_FILE ? p->stdin_file : "/dev/null");
+        x->theirs = no_input(r);
     return x->theirs < 0 ? -1 : 0;
 }
 
 static int make_ends(struct root *r, int rank, struct rank_ends *x)
 {
-    static const struct ends none = { -1, -1 };
+    static const struct ends none = { -1, -1, false };
 
     *x = (struct rank_ends){ none, none, none, none };
     if ((!r->listener && make_pmi(&x->pmi) < 0) || make_pipe(&x->out, 0) < 0 ||

@@ -2,7 +2,6 @@
 #include "mpiexec_lite/trace.h"
 
 #include "mpiexec_lite/sink.h"
-#include "wire/buf.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -18,7 +17,7 @@ static void write_all(int fd, const char *data, size_t len)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return;                      /* a full disk ends the trace, not the job */
+            return;
         data += n;
         len -= (size_t)n;
     }
@@ -33,18 +32,20 @@ int trace_open(const char *name, struct err *e)
     return fd;
 }
 
-void trace_line(int fd, int rank, bool from_client, const char *data, size_t len)
+void trace_format(struct buf *line, int rank, bool from_client, const char *data,
+                  size_t len)
 {
-    struct buf line = BUF_INIT;
-
     if (rank < 0)
-        buf_str(&line, "?");
+        buf_str(line, "?");
     else
-        buf_printf(&line, "%d", rank);
-    buf_str(&line, from_client ? " C>S |" : " S>C |");
-    buf_escaped(&line, data, len);
-    buf_str(&line, "|\n");
-    if (!line.failed)
-        write_all(fd, buf_bytes(&line), line.len);
-    buf_clear(&line);
+        buf_printf(line, "%d", rank);
+    buf_str(line, from_client ? " C>S |" : " S>C |");
+    buf_escaped(line, data, len);
+    buf_char(line, '|');
+}
+
+void trace_write(int fd, const struct buf *line)
+{
+    write_all(fd, buf_bytes(line), line->len);
+    write_all(fd, "\n", 1);
 }

@@ -6,14 +6,14 @@
 #ifndef MPIEXEC_LITE_TRACE_H
 #define MPIEXEC_LITE_TRACE_H
 
-#include "wire/err.h"
-
-#include <stdbool.h>
-#include <stddef.h>
+#include "wire/buf.h"
 
 /* Open the file for the trace.  The descriptor, or -1 and e. */
 int  trace_open(const char *name, struct err *e);
-/* Write one line.  rank -1: not known yet, shown as '?'. */
-void trace_line(int fd, int rank, bool from_client, const char *data, size_t len);
+/* Append one line, without newline.  rank -1: not known yet, shown as '?'. */
+void trace_format(struct buf *line, int rank, bool from_client, const char *data,
+                  size_t len);
+/* Write a line and a newline.  A full disk ends the trace, not the job. */
+void trace_write(int fd, const struct buf *line);
 
 #endif

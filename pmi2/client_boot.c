@@ -125,8 +125,10 @@ static int judge_init(struct client *c, const struct msg *m, struct err *e)
     if (number(m, "pmi_version", 0, 0, &c->version, e) < 0 ||
         number(m, "pmi_subversion", 0, 0, &c->subversion, e) < 0)
         return -1;
-    if (rc && !strcmp(rc, "0") && (c->version == 2 || !c->version))
+    if (rc && !strcmp(rc, "0") && (c->version == 2 || !c->version)) {
+        c->version = 2;
         return 0;
+    }
     if (!c->version || c->version == 2)
         return err_set(e, ERR_OTHER, "the PMI server refuses init%s%.80s",
                        text ? ": " : "", text ? text : "");
@@ -179,8 +181,8 @@ static int take_fullinit(struct client *c, const struct msg *m, struct err *e)
     if (number(m, "size", 1, 0, &c->size, e) < 0 ||
         number(m, "rank", 0, 0, &c->rank, e) < 0 ||
         number(m, "appnum", INT_MIN, 0, &c->appnum, e) < 0 ||
-        number(m, "pmi-version", 0, 2, &c->version, e) < 0 ||
-        number(m, "pmi-subversion", 0, 0, &c->subversion, e) < 0)
+        number(m, "pmi-version", 0, c->version, &c->version, e) < 0 ||
+        number(m, "pmi-subversion", 0, c->subversion, &c->subversion, e) < 0)
         return err_context(e, "%s", m->cmd);
     if (c->rank >= c->size)
         return err_set(e, ERR_OTHER, "%s: rank %d of %d", m->cmd, c->rank, c->size);

@@ -209,22 +209,29 @@ static int ask_attr(struct client *c, const char *cmd, const char *key, int wait
     return rc;
 }
 
+/* Sleep, and no point where the thread can be cancelled. */
+static void doze(long ns)
+{
+    struct timespec pause = { 0, ns };
+    int cancel;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    nanosleep(&pause, NULL);
+    pthread_setcancelstate(cancel, NULL);
+}
+
 /* Where requests take turns, a request that waits would keep the process's other
  * threads from theirs, perhaps from the very put it waits for: ask again and
  * again instead, 1 ms to 64 ms apart. */
 static int poll_attr(struct client *c, const char *key, struct buf *out, bool *found,
                      struct err *e)
 {
-    struct timespec pause = { 0, 1000000 };
-
-    for (;;) {
+    for (long ns = 1000000;; ns = ns < 64000000 ? ns * 2 : ns) {
         int rc = ask_attr(c, "info-getnodeattr", key, 0, out, found, e);
 
         if (rc < 0 || *found)
             return rc;
-        nanosleep(&pause, NULL);
-        if (pause.tv_nsec < 64000000)
-            pause.tv_nsec *= 2;
+        doze(ns);
     }
 }
 

@@ -28,6 +28,7 @@ static enum outcome refuse_version(struct request *rq, long long v, long long su
     reply_text(rq, INIT_SUBVERSION_OUT, v < 1 ? "1" : "0", 1);
     err_set(e, ERR_INIT, "the program asks for PMI version %lld.%lld; this launcher speaks "
             "1.0 to 1.2 and 2.0", v, sub);
+    server_log(rq->conn->server, LOG_WARN, rq->conn->member, "init: %s", e->text);
     return FAILED;
 }
 

@@ -2,6 +2,14 @@
  * as this version has neither. */
 #include "pmi2/core.h"
 
+/* The user should know too, as few programs tell. */
+static enum outcome refuse(struct request *rq, const char *why, struct err *e)
+{
+    server_log(rq->conn->server, LOG_WARN, rq->conn->member, "%s", why);
+    err_set(e, ERR_OTHER, "%s", why);
+    return FAILED;
+}
+
 enum { SPAWN_TOTAL, SPAWN_SO_FAR };
 
 /* PMI-1 sends a block per command; the last one is answered. */
@@ -11,13 +19,10 @@ enum outcome cmd_spawn_unsupported(struct request *rq, struct err *e)
 
     if (total->s && so_far->s && so_far->n < total->n)
         return SILENT;
-    err_set(e, ERR_OTHER, "starting further processes is not supported by this launcher");
-    return FAILED;
+    return refuse(rq, "starting further processes is not supported by this launcher", e);
 }
 
 enum outcome cmd_job_unsupported(struct request *rq, struct err *e)
 {
-    (void)rq;
-    err_set(e, ERR_OTHER, "connecting jobs is not supported by this launcher");
-    return FAILED;
+    return refuse(rq, "connecting jobs is not supported by this launcher", e);
 }

@@ -12,6 +12,7 @@
 #include "wire/utf8.h"
 
 #include <limits.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,8 +90,11 @@ int PMI2_Init_version(int *spawned, int *size, int *rank, int *appnum, int *vers
                       int *subversion)
 {
     struct err e;
-    int rc = client_open(&the, &e);
+    int rc, cancel;
 
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    rc = client_open(&the, &e);
+    pthread_setcancelstate(cancel, NULL);
     set(version, the.version);
     set(subversion, the.subversion);
     if (rc < 0)
@@ -110,8 +114,11 @@ int PMI2_Init(int *spawned, int *size, int *rank, int *appnum)
 int PMI2_Finalize(void)
 {
     struct err e;
-    int rc = client_close(&the, &e);
+    int rc, cancel;
 
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    rc = client_close(&the, &e);
+    pthread_setcancelstate(cancel, NULL);
     return result(rc, &e);
 }
 
@@ -164,7 +171,6 @@ static void print_abort(const char *text)
         buf_add(&out, text, n);
         buf_char(&out, '\n');
     }
-    fflush(stdout);
     for (size_t at = 0; at < out.len; at += n) {
         ssize_t w = write(STDERR_FILENO, buf_bytes(&out) + at, out.len - at);
 

@@ -227,11 +227,11 @@ int PMIX_Ring(const char value[], int *rank, int *ranks, char left[], char right
 
 /* ---- draft, "Information about the node or job" ---- */
 
-/* An attribute of this process's node.  *found: 1, or 0 if it has no such value;
- * value: valuelen bytes, PMI2_MAX_ATTRVALUE + 1 are enough for the predefined ones
- * up to some 150 local ranks.  waitfor not 0: wait until a process of this job on
- * this node puts it; alone without a launcher, that is PMI2_ERR_OTHER.
- * PMI2_ERR_NOMEM: it does not fit; *found is 1, value is empty.
+/* An attribute of this process's node.  *found: 1, or 0 if it has no such value, and
+ * after errors but PMI2_ERR_NOMEM.  value: valuelen bytes; PMI2_MAX_ATTRVALUE + 1 are
+ * enough for the predefined ones up to some 280 local ranks.  waitfor not 0: wait
+ * until a process of this job on this node puts it; alone without a launcher, that
+ * is PMI2_ERR_OTHER.  PMI2_ERR_NOMEM: it does not fit; value is empty.
  * mpiexec_lite knows: localRanksCount, localRanks. */
 int PMI2_Info_GetNodeAttr(const char name[], char value[], int valuelen, int *found,
                           int waitfor);

@@ -215,21 +215,31 @@ static void trace_in(struct conn *c, const struct frame *f)
         s->ops.trace(s->host, c->member, true, f->raw, f->raw_len);
 }
 
+/* Everything about a request that its handler need not look at. */
+static int check_request(struct request *rq, const struct msg *m, struct err *e)
+{
+    if (take_thrid(rq, m, e) < 0 || check_state(rq, e) < 0 || take_args(rq, m, e) < 0)
+        return err_context(e, "%s", rq->cmd->name[rq->conn->framer.wire]);
+    return 0;
+}
+
+/* A request that should not have been sent is worth a warning; one that could not
+ * be served is between the server and the program. */
 static void run(struct request *rq, const struct msg *m)
 {
     struct conn *c = rq->conn;
-    struct server *s = c->server;
     struct err e = { 0 };
     enum outcome o = FAILED;
 
-    if (take_thrid(rq, m, &e) == 0 && check_state(rq, &e) == 0 && take_args(rq, m, &e) == 0)
+    if (check_request(rq, m, &e) < 0) {
+        server_log(c->server, LOG_WARN, c->member, "%s", e.text);
+    } else {
         o = rq->cmd->run(rq, &e);
-    if (o == FAILED) {
-        err_context(&e, "%s", rq->cmd->name[c->framer.wire]);
-        server_log(s, LOG_WARN, c->member, "%s", e.text);
+        if (o == FAILED)
+            server_log(c->server, LOG_INFO, c->member, "%s: %s", m->cmd, e.text);
     }
-    if (o == NOT_FOUND)
-        err_set(&e, ERR_OTHER, "%s", e.code ? e.text : "key not found");
+    if (o == NOT_FOUND && !e.code)
+        err_set(&e, ERR_OTHER, "key not found");
     if (o == FAILED && (rq->cmd->flags & NO_REPLY))
         return;
     if (o == REPLY || o == NOT_FOUND || o == FAILED)

@@ -3,6 +3,7 @@
  *   hello           one line a rank, in any order
  *   ring            a token goes round, each rank adds its number
  *   coll            bcast and allreduce of several sizes, every value checked
+ *   all [N]         the three above; N: the largest number of integers
  *   mpmd            appnum and size
  *   abort CODE      the last rank calls MPI_Abort
  *   names           rank 0 publishes a name, the last looks it up
@@ -117,13 +118,13 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (!strcmp(mode, "hello"))
+    if (!strcmp(mode, "hello") || !strcmp(mode, "all"))
         printf("hello from %d of %d\n", rank, size);
-    else if (!strcmp(mode, "ring"))
+    if (!strcmp(mode, "ring") || !strcmp(mode, "all"))
         ring();
-    else if (!strcmp(mode, "coll"))
+    if (!strcmp(mode, "coll") || !strcmp(mode, "all"))
         coll(arg ? arg : 65536);
-    else if (!strcmp(mode, "mpmd"))
+    if (!strcmp(mode, "mpmd"))
         mpmd();
     else if (!strcmp(mode, "names"))
         names();

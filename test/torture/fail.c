@@ -89,17 +89,17 @@ HOLD(getcwd) HOLD(chdir)
 
 /* --- what happens to a call -------------------------------------------- */
 
-static void note_frames(void)
+static void note_frames(struct shared *s)
 {
     void *at[FRAMES];
     int n = backtrace(at, FRAMES);
     Dl_info program;
 
-    for (int i = 0; i < n && shared->frames < FRAMES; i++) {
+    for (int i = 0; i < n && s->frames < FRAMES; i++) {
         if (!dladdr(at[i], &program) || !program.dli_fname ||
             !strstr(program.dli_fname, "mpiexec_lite"))
             continue;
-        shared->frame[shared->frames++] = (uintptr_t)at[i] - (uintptr_t)program.dli_fbase - 1;
+        s->frame[s->frames++] = (uintptr_t)at[i] - (uintptr_t)program.dli_fbase - 1;
     }
 }
 
@@ -146,9 +146,9 @@ static int hit(enum class c, int fd, int flags)
 
         shared = NULL;           /* what noting calls is not counted */
         s->on_stderr = c == C_write && is_stderr(fd);
-        shared = s;
-        note_frames();
+        note_frames(s);
         s->fired = 1;
+        shared = s;
     }
     return (int)shared->err;
 }
