@@ -104,17 +104,23 @@ static int node_attribute(struct member *m, const char *key, struct buf *out)
     return 0;
 }
 
-/* Answer those who wait for this key. */
+static struct request *waiting_for(struct job *j, const char *key)
+{
+    struct request *rq;
+
+    TAILQ_FOREACH(rq, &j->attr_waiters.list, in_wait)
+        if (!strcmp(rq->text[0], key))
+            return rq;
+    return NULL;
+}
+
+/* Answer those who wait for this key.  Each answer may change the list. */
 static void wake(struct job *j, const char *key)
 {
-    struct request *rq, *next;
+    struct kvs_entry found;
+    struct request *rq;
 
-    for (rq = TAILQ_FIRST(&j->attr_waiters.list); rq; rq = next) {
-        struct kvs_entry found;
-
-        next = TAILQ_NEXT(rq, in_wait);
-        if (strcmp(rq->text[0], key) || !kvs_get(j->node, key, &found))
-            continue;
+    while (kvs_get(j->node, key, &found) && (rq = waiting_for(j, key))) {
         reply_text(rq, 0, found.value, found.len);
         request_finish(rq, REPLY, NULL);
     }

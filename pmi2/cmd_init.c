@@ -38,6 +38,10 @@ enum outcome cmd_init(struct request *rq, struct err *e)
     struct conn *c = rq->conn;
     long long v = rq->arg[INIT_VERSION].n, sub = rq->arg[INIT_SUBVERSION].n;
 
+    if (!TAILQ_EMPTY(&c->order)) {       /* their replies are of the present wire */
+        err_set(e, ERR_INIT, "requests of this connection are still waiting");
+        return FAILED;
+    }
     if (v == 2) {
         c->next_wire = WIRE_2;
         c->framer.max = LIMIT_FRAME_RANK;

@@ -166,7 +166,7 @@ const struct command pmi_commands[] = {
     { { NULL, "job-disconnect" }, { NULL, "job-disconnect-response" },
       IN_SERVICE, 0, NO_ARGS, NULL, cmd_job_unsupported },
     { { "finalize", "finalize" }, { "finalize_ack", "finalize-response" },
-      IN(CONN_GREETED) | IN_SERVICE, 0, NO_ARGS, NULL, cmd_finalize },
+      IN_SERVICE, 0, NO_ARGS, NULL, cmd_finalize },
     { { "abort", "abort" }, { "abort", "abort" },
       IN_ANY, NO_REPLY | NO_MEMBER, abort_args, NULL, cmd_abort },
 };

@@ -29,7 +29,7 @@ struct kvs_entry {
 struct kvs *kvs_new(uint64_t seed, size_t max_bytes);
 void        kvs_free(struct kvs *kvs);               /* NULL is fine */
 
-/* Store a copy.  0, or -1 and e: ERR_NOMEM (also when max_bytes is reached). */
+/* Store a copy; key and value must not be the store's own.  0, or -1 and e: ERR_NOMEM (also when max_bytes is reached). */
 int kvs_put(struct kvs *kvs, int src, const char *key, const char *value, size_t len,
             struct err *e);
 

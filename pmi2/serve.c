@@ -272,6 +272,7 @@ static void serve(struct conn *c, struct frame *f)
         err_set(&e, ERR_OTHER, w == WIRE_1 ? "command_not_supported" : "unknown_command");
     }
     server_log(s, LOG_WARN, c->member, "%.64s: %s", s->in.cmd, e.text);
+    take_thrid(&rq, &s->in, NULL);
     reply_unknown(&rq, &s->in, &e);
 }
 

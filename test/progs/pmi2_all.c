@@ -5,9 +5,9 @@
  * Prints "rank R: ok", or a line for each thing that is wrong, and ends with 0 or
  * 1.  Written to Slurm's header, so that it links with Slurm's libpmi2 as well as
  * with ours.  What a library or launcher is known not to do is left out: Slurm's
- * library is told from ours by the symbol PMI2_Error_text, Hydra 4.0 by its job id
- * ("kvs_..."; it ends the job at what it does not know), no launcher by the
- * environment.  --spawn: also spawn, where that may be fatal (Hydra). */
+ * library is told from ours by the symbol PMI2_Error_text (linked statically: with
+ * -rdynamic), Hydra 4.0 by its job id ("kvs_..."; it ends the job at what it does not
+ * know), no launcher by the environment.  --spawn: also spawn, where that may be fatal (Hydra). */
 #if __has_include(<slurm/pmi2.h>)
 #include <slurm/pmi2.h>
 #else

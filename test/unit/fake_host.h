@@ -65,6 +65,7 @@ struct story {
     int                   universe;          /* 0: unknown */
     struct server_options options;           /* pmi1_subversion 0: 1 */
     const struct mapping_block *map;         /* NULL: all ranks on one node */
+    bool                  whole;             /* not byte by byte: the texts would differ */
     const char           *steps[FAKE_STEPS];
 };
 
@@ -322,9 +323,9 @@ static inline void fake_step(struct fake *f, const char *step, size_t piece)
 
     if (who == '?' || who == '%') {
         if (who == '?')
-            fake_event(f, step + 2);
-        else if (!f->careless && !strstr(f->log, step + 2))
-            assert_string_equal(f->log, step + 2);
+            fake_event(f, step + 1);
+        else if (!f->careless && !strstr(f->log, step + 1))
+            assert_string_equal(f->log, step + 1);
         return;
     }
     l = fake_link(f, who);
@@ -402,7 +403,7 @@ static inline void story_test(void **state)
     struct fake *f = malloc(sizeof *f);
 
     assert_non_null(f);
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < (s->whole ? 1 : 2); i++) {
         print_message("  %s (%s)\n", s->name, i ? "byte by byte" : "whole");
         assert_true(fake_open(f, s));
         story_tell(s, f, pieces[i]);

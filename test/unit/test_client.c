@@ -206,6 +206,23 @@ static void assert_has(const char *text, const char *part)
 
 /* ---------------------------------------------------------------- opening */
 
+static void set_env(const char *name, const char *value)
+{
+    if (value)
+        setenv(name, value, 1);
+    else
+        unsetenv(name);
+}
+
+static void clear_env(void)
+{
+    static const char *const names[] = { "PMI_FD", "PMI_PORT", "PMI_ID", "PMI_RANK",
+                                         "PMI_JOBID" };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        unsetenv(names[i]);
+}
+
 static const struct {
     const char *name, *script[3], *error;    /* NULL: it opens */
 } open_cases[] = {
@@ -291,6 +308,92 @@ static void test_open(void **state)
             assert_string_equal(f.seen[1], "cmd=fullinit;pmijobid=job7;pmirank=1;"
                                 "threaded=TRUE;extensions=1;");
     }
+}
+
+/* What the environment says of us, if it is senseless, is not sent. */
+static void test_identity(void **state)
+{
+    static const char *const script[] = { INIT_OK, FULL, NULL };
+    static const struct { struct client_id id; const char *error; } cases[] = {
+        { { "\xff", "1" }, "PMI_JOBID" }, { { "j", "one" }, "PMI_RANK=one is not a number" },
+        { { NULL, "-1" }, "PMI_RANK=-1 is not within" }, { { NULL, "" }, "not a number" },
+        { { NULL, NULL }, NULL }, { { "", NULL }, NULL },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct client c = CLIENT_INIT(c);
+        struct err e = { 0 };
+        struct fake f;
+        int rc = client_open_fd(&c, fake_start(&f, script, false), &cases[i].id, &e);
+
+        assert_int_equal(rc, cases[i].error ? -1 : 0);
+        if (rc < 0)
+            assert_has(e.text, cases[i].error);
+        client_close(&c, &e);
+        fake_join(&f);
+        assert_string_equal(f.seen[1], rc < 0 ? ""
+                            : "cmd=fullinit;threaded=TRUE;extensions=1;");
+    }
+}
+
+/* A word of the list is a whole word. */
+static void test_extensions(void **state)
+{
+    static const struct { const char *reply; bool thrids; } cases[] = {
+        { FULL "extensions=thrid;", true }, { FULL "extensions=a,thrid,b;", true },
+        { FULL "extensions=thrids,athrid,thri;", false }, { FULL "extensions=;", false },
+        { FULL "extensions=,,;", false }, { FULL "extensions=1;", false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *script[] = { INIT_OK, cases[i].reply, BYE_THRID, NULL };
+        struct client c = CLIENT_INIT(c);
+        struct err e = { 0 };
+        struct fake f;
+
+        start(&c, &f, script);
+        assert_int_equal(c.thrids, cases[i].thrids);
+        client_close(&c, &e);
+        fake_join(&f);
+    }
+}
+
+static void *open_by_env(void *arg)
+{
+    struct err e;
+
+    return client_open(arg, &e) == 0 ? arg : NULL;
+}
+
+/* Several threads initialise at once: one does, the others wait for it. */
+static void test_open_at_once(void **state)
+{
+    enum { N = 6 };
+    static const char *const script[] = { INIT_OK, FULL, BYE, NULL };
+    struct client c = CLIENT_INIT(c);
+    pthread_t thread[N];
+    struct err e = { 0 };
+    struct fake f;
+    char fd[16];
+
+    (void)state;
+    clear_env();
+    snprintf(fd, sizeof fd, "%d", fake_start(&f, script, true));
+    setenv("PMI_FD", fd, 1);
+    for (int i = 0; i < N; i++)
+        pthread_create(&thread[i], NULL, open_by_env, &c);
+    for (int i = 0; i < N; i++) {
+        void *good;
+
+        pthread_join(thread[i], &good);
+        assert_non_null(good);
+    }
+    assert_int_equal(client_close(&c, &e), 0);
+    fake_join(&f);
+    assert_int_equal(f.requests, 3);
+    clear_env();
 }
 
 /* A line that never ends must not be kept for ever. */
@@ -415,6 +518,7 @@ static void test_commands(void **state)
 {
     static const char *const script[] = {
         INIT_OK, FULL,
+        "cmd=job-getid-response;rc=0;",
         "cmd=job-getid-response;rc=0;jobid=j1;",
         "cmd=kvs-fence-response;rc=0;",
         "cmd=info-putnodeattr-response;rc=0;",
@@ -422,6 +526,7 @@ static void test_commands(void **state)
         "cmd=info-getjobattr-response;rc=1;",
         "cmd=info-getjobattr-response;rc=1;errmsg=broken;",
         "cmd=name-publish-response;rc=0;",
+        "cmd=name-lookup-response;rc=0;",
         "cmd=name-lookup-response;rc=0;port=p;",
         "cmd=name-lookup-response;rc=0;value=v;port=p;",
         "cmd=name-unpublish-response;rc=1;errmsg=service_not_found;",
@@ -432,9 +537,10 @@ static void test_commands(void **state)
         "cmd=ring-response;rc=0;ring-count=4;ring-left=l;ring-right=r;",
         BYE, NULL };
     static const char *const asked[] = {
-        "cmd=job-getid;", "cmd=kvs-fence;", "cmd=info-putnodeattr;key=a;value=x;",
+        "cmd=job-getid;", "cmd=job-getid;", "cmd=kvs-fence;", "cmd=info-putnodeattr;key=a;value=x;",
         "cmd=info-getnodeattr;key=a;wait=FALSE;", "cmd=info-getjobattr;key=a;",
         "cmd=info-getjobattr;key=a;", "cmd=name-publish;name=n;port=p;infokeycount=0;",
+        "cmd=name-lookup;name=n;infokeycount=0;",
         "cmd=name-lookup;name=n;infokeycount=0;",
         "cmd=name-lookup;name=n;infokeycount=0;",
         "cmd=name-unpublish;name=n;infokeycount=0;", "cmd=job-connect;jobid=o;",
@@ -450,6 +556,7 @@ static void test_commands(void **state)
 
     (void)state;
     start(&c, &f, script);
+    assert_int_equal(client_job_id(&c, &out, &e), -1);
     assert_int_equal(client_job_id(&c, &out, &e), 0);
     assert_int_equal(client_fence(&c, &e), 0);
     assert_int_equal(client_put_attr(&c, "a", "x", &e), 0);
@@ -460,6 +567,7 @@ static void test_commands(void **state)
     assert_int_equal(client_get_attr(&c, false, "a", false, &out, &found, &e), -1);
     assert_string_equal(e.text, "info-getjobattr: broken");
     assert_int_equal(client_publish(&c, "n", "p", &e), 0);
+    assert_int_equal(client_lookup(&c, "n", &out, &e), -1);
     assert_int_equal(client_lookup(&c, "n", &out, &e), 0);
     assert_int_equal(client_lookup(&c, "n", &out, &e), 0);
     assert_string_equal(buf_bytes(&out), "j1xpv");
@@ -1081,23 +1189,6 @@ static const struct { const char *fd, *port, *rank, *error; } env_cases[] = {
     { NULL, "::1:4711", NULL, "not host:port" },
 };
 
-static void set_env(const char *name, const char *value)
-{
-    if (value)
-        setenv(name, value, 1);
-    else
-        unsetenv(name);
-}
-
-static void clear_env(void)
-{
-    static const char *const names[] = { "PMI_FD", "PMI_PORT", "PMI_ID", "PMI_RANK",
-                                         "PMI_JOBID" };
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        unsetenv(names[i]);
-}
-
 static void test_env(void **state)
 {
     (void)state;
@@ -1389,6 +1480,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_open),
+        cmocka_unit_test(test_identity),
+        cmocka_unit_test(test_extensions),
+        cmocka_unit_test(test_open_at_once),
         cmocka_unit_test(test_endless_line),
         cmocka_unit_test(test_get),
         cmocka_unit_test(test_get_bytewise),
