@@ -52,8 +52,11 @@ $B/lib/libpmi2.so.0: $(client_pic) pmi2/libpmi2.map | $B/lib/.
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) -shared -Wl,-soname,libpmi2.so.0 \
 	    -Wl,--version-script,pmi2/libpmi2.map $(client_pic) $(LIBS_WIRE) -o $@
 	@ln -sf libpmi2.so.0 $B/lib/libpmi2.so
+# One object whose only global names are the API's, so that a static program's own
+# names never clash with ours.
 $B/lib/libpmi2.a: $(client_pic) | $B/lib/.
-	$(call Q,AR)rm -f $@ && $(AR) rcs $@ $^
+	$(call Q,AR)rm -f $@ && $(CC) -r -nostdlib $(client_pic) $(LIBS_WIRE) -o $B/lib/libpmi2.o && \
+	    objcopy -w -G 'PMI2_*' -G PMIX_Ring $B/lib/libpmi2.o && $(AR) rcs $@ $B/lib/libpmi2.o
 
 # The options in the manual and the completion come from the program's own table.
 $B/man/mpiexec_lite.1: mpiexec_lite/mpiexec_lite.1.in $B/bin/mpiexec_lite | $B/man/.

@@ -389,8 +389,9 @@ static int conclude(struct root *r)
     status = launch_status(&r->launch);
     if (r->plan->print_all_exitcodes)
         launch_tell_statuses(&r->launch);
-    root_say(r, 1, "root: exit status %d, peak memory %ld KiB, key-value space %zu bytes",
-             status, usage_peak_kib(), job_kvs_bytes(r->job));
+    root_say(r, 1, "root: exit status %d, processor time %.3f s, peak memory %ld KiB, "
+             "key-value space %zu bytes", status, usage_cpu(), usage_peak_kib(),
+             job_kvs_bytes(r->job));
     return status;
 }
 

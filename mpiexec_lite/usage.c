@@ -2,6 +2,7 @@
 #include "mpiexec_lite/usage.h"
 
 #include <stdio.h>
+#include <sys/resource.h>
 
 long usage_peak_kib(void)
 {
@@ -15,4 +16,13 @@ long usage_peak_kib(void)
     if (f)
         fclose(f);
     return kib;
+}
+
+double usage_cpu(void)
+{
+    struct rusage u;
+
+    getrusage(RUSAGE_SELF, &u);
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }

@@ -6,4 +6,7 @@
  * getrusage, which also counts what the process was before exec. */
 long usage_peak_kib(void);
 
+/* Processor time of this process so far, user and system, in seconds. */
+double usage_cpu(void);
+
 #endif

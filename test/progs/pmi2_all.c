@@ -7,7 +7,8 @@
  * with ours.  What a library or launcher is known not to do is left out: Slurm's
  * library is told from ours by the symbol PMI2_Error_text (linked statically: with
  * -rdynamic), Hydra 4.0 by its job id ("kvs_..."; it ends the job at what it does not
- * know), no launcher by the environment.  --spawn: also spawn, where that may be fatal (Hydra). */
+ * know), no launcher by the environment.  --spawn: also spawn, where that may be
+ * fatal (Hydra). */
 #if __has_include(<slurm/pmi2.h>)
 #include <slurm/pmi2.h>
 #else

@@ -315,8 +315,10 @@ static void test_identity(void **state)
 {
     static const char *const script[] = { INIT_OK, FULL, NULL };
     static const struct { struct client_id id; const char *error; } cases[] = {
-        { { "\xff", "1" }, "PMI_JOBID" }, { { "j", "one" }, "PMI_RANK=one is not a number" },
-        { { NULL, "-1" }, "PMI_RANK=-1 is not within" }, { { NULL, "" }, "not a number" },
+        { { "\xff", "1" }, "PMI_JOBID" },
+        { { "j", "one" }, "PMI_RANK=one is not a number" },
+        { { NULL, "-1" }, "PMI_RANK=-1 is not within" },
+        { { NULL, "" }, "not a number" },
         { { NULL, NULL }, NULL }, { { "", NULL }, NULL },
     };
 
@@ -537,7 +539,8 @@ static void test_commands(void **state)
         "cmd=ring-response;rc=0;ring-count=4;ring-left=l;ring-right=r;",
         BYE, NULL };
     static const char *const asked[] = {
-        "cmd=job-getid;", "cmd=job-getid;", "cmd=kvs-fence;", "cmd=info-putnodeattr;key=a;value=x;",
+        "cmd=job-getid;", "cmd=job-getid;", "cmd=kvs-fence;",
+        "cmd=info-putnodeattr;key=a;value=x;",
         "cmd=info-getnodeattr;key=a;wait=FALSE;", "cmd=info-getjobattr;key=a;",
         "cmd=info-getjobattr;key=a;", "cmd=name-publish;name=n;port=p;infokeycount=0;",
         "cmd=name-lookup;name=n;infokeycount=0;",

@@ -1,0 +1,83 @@
+/* fake_memory.h - test/unit/fault.h with a count of what is not freed.
+ *
+ * memory_begin() skips the test under a sanitizer, which needs malloc's place. */
+#ifndef TEST_FAKE_MEMORY_H
+#define TEST_FAKE_MEMORY_H
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+static long memory_left = -1;    /* allocations that still succeed; -1: all */
+static bool memory_hit;          /* one was refused */
+static long memory_live;         /* allocations not freed */
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
+#define MEMORY_NONE 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define MEMORY_NONE 1
+#endif
+
+#ifdef MEMORY_NONE
+#define memory_begin() skip()
+#else
+#define memory_begin() ((void)0)
+
+void *__libc_malloc(size_t n);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *p, size_t n);
+void  __libc_free(void *p);
+
+static void *memory_counted(void *p)
+{
+    memory_live += p != NULL;
+    return p;
+}
+
+static bool memory_refuses(void)
+{
+    if (memory_left < 0 || memory_left-- > 0)
+        return false;
+    memory_left = -1;
+    memory_hit = true;
+    return true;
+}
+
+void *malloc(size_t n)
+{
+    return memory_refuses() ? NULL : memory_counted(__libc_malloc(n));
+}
+
+void *calloc(size_t n, size_t size)
+{
+    return memory_refuses() ? NULL : memory_counted(__libc_calloc(n, size));
+}
+
+void *realloc(void *p, size_t n)
+{
+    if (memory_refuses())
+        return NULL;
+    return p ? __libc_realloc(p, n) : memory_counted(__libc_malloc(n));
+}
+
+void free(void *p)
+{
+    memory_live -= p != NULL;
+    __libc_free(p);
+}
+#endif
+
+/* The allocation after n more fails, and none after that. */
+static inline void memory_after(long n)
+{
+    memory_left = n;
+    memory_hit = false;
+}
+
+static inline void memory_end(void)
+{
+    memory_left = -1;
+}
+
+#endif
