@@ -159,6 +159,7 @@ static enum outcome wait_for_attr(struct request *rq, const char *key, struct er
     if (!rq->text[0])
         err_set(e, ERR_NOMEM, "no memory for a waiting request");
     free(rq->text[0]);
+    rq->text[0] = NULL;
     return FAILED;
 }
 

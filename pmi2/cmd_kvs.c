@@ -234,5 +234,6 @@ enum outcome cmd_ring(struct request *rq, struct err *e)
         o = fence_enter(rq, &id, e);
     free(rq->text[0]);                   /* NULL where the parked request has them */
     free(rq->text[1]);
+    rq->text[0] = rq->text[1] = NULL;
     return o;
 }

@@ -198,6 +198,7 @@ void request_answer(struct request *rq, enum outcome o, const struct err *e)
         conn_send(c, buf_bytes(made), made->len);
         return;
     }
+    rq->text[0] = rq->text[1] = NULL;    /* the handler's, who has freed them */
     kept = made->failed ? NULL : request_park(rq, NULL, NULL);
     if (kept) {
         buf_add(&kept->reply, buf_bytes(made), made->len);

@@ -82,11 +82,12 @@ class Client:
 
     def rest(self):
         """All bytes until the server closes."""
+        data = b""
         try:
             while True:
-                self.seen += self.read(1)
+                data += self.read(1)
         except (Ended, ConnectionError):
-            return self.seen
+            return data
 
     def line(self):
         data = b""
