@@ -133,19 +133,36 @@ static int failure_code(int code)
     return code & 255 ? code & 255 : 1;
 }
 
+/* The text of an abort may have lines: the first stands behind who and what. */
+static void tell_abort(struct launch *l, int rank, const char *what, const char *text)
+{
+    int n = (int)strcspn(text, "\n");
+
+    tell(l, "%s %s%s%.*s", who(l, rank).text, what, n ? ": " : "", n, text);
+    while (text[n]) {
+        text += n + 1;
+        n = (int)strcspn(text, "\n");
+        if (n)
+            tell(l, "rank %d: %.*s", rank, n, text);
+    }
+}
+
 void launch_aborted(struct launch *l, double now, int rank, bool world, int code,
                     const char *text)
 {
-    if (!world) {
+    char what[64];
+
+    if (l->ending)
+        return;
+    snprintf(what, sizeof what, world ? "called abort(%d)" : "aborted itself alone (%d)", code);
+    tell_abort(l, rank, what, text);
+    if (world) {
+        end_job(l, now, failure_code(code), STEP_TERM);
+    } else {
         l->ranks[rank].forgiven = true;
         l->ranks[rank].code = failure_code(code);
         l->ops->kill_rank(l->host, rank, SIGTERM);
-        return;
     }
-    if (l->ending)
-        return;
-    tell(l, "%s called abort(%d)%s%s", who(l, rank).text, code, *text ? ": " : "", text);
-    end_job(l, now, failure_code(code), STEP_TERM);
 }
 
 void launch_protocol(struct launch *l, double now, int rank, const char *why)

@@ -78,6 +78,7 @@ struct client {
     enum client_state state;
     struct err  why;         /* of CLIENT_BROKEN */
     int         fd;          /* owned; -1 if none */
+    bool        shows_abort; /* the server shows the text of an abort */
     bool        thrids;      /* the server knows them: calls overlap, values are long */
     bool        trace;       /* PMI2_DEBUG or PMI_DEBUG is set: messages go to stderr */
     int         spawned, size, rank, appnum;
@@ -124,8 +125,9 @@ int client_open_fd(struct client *c, int fd, const struct client_id *id, struct 
 int client_close(struct client *c, struct err *e);
 
 /* Tell the server that we abort, if it can be told within two seconds; no reply.
- * Later calls fail.  text: may be NULL; at most LIMIT_ABORT_TEXT bytes of it go. */
-void client_abort(struct client *c, bool world, const char *text);
+ * Later calls fail.  text: may be NULL; at most LIMIT_ABORT_TEXT bytes of it go.
+ * True if the server has it and shows it to the user (extensions=abort-text). */
+bool client_abort(struct client *c, bool world, const char *text);
 
 /* Where c stands. */
 enum client_state client_state(struct client *c);

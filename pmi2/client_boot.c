@@ -188,6 +188,7 @@ static int take_fullinit(struct client *c, const struct msg *m, struct err *e)
         return err_set(e, ERR_OTHER, "%s: rank %d of %d", m->cmd, c->rank, c->size);
     c->spawned = msg_find(m, "spawner-jobid") != NULL;
     c->thrids = ext && has_word(ext, "thrid");
+    c->shows_abort = ext && has_word(ext, "abort-text");
     return 0;
 }
 
@@ -392,16 +393,17 @@ static int format_abort(bool world, const char *text, struct buf *out, struct er
     return rc;
 }
 
-void client_abort(struct client *c, bool world, const char *text)
+bool client_abort(struct client *c, bool world, const char *text)
 {
     struct err e = { ERR_NONE, "" };
     struct buf out = BUF_INIT;
+    bool sent = client_state(c) == CLIENT_UP && format_abort(world, text, &out, &e) == 0 &&
+                client_send(c, buf_bytes(&out), out.len, 2, &e) == 0;
 
-    if (client_state(c) == CLIENT_UP && format_abort(world, text, &out, &e) == 0)
-        client_send(c, buf_bytes(&out), out.len, 2, &e);
     buf_clear(&out);
     err_set(&e, ERR_INIT, "PMI2_Abort was called");
     pthread_mutex_lock(&c->lock);
     client_break(c, &e);
     pthread_mutex_unlock(&c->lock);
+    return sent && c->shows_abort;
 }

@@ -129,7 +129,7 @@ enum outcome cmd_fullinit(struct request *rq, struct err *e)
     }
     if (rq->arg[FULLINIT_EXTENSIONS].s) {
         c->wide = true;
-        reply_text(rq, FULLINIT_EXTENSIONS_OUT, "thrid", 5);
+        reply_text(rq, FULLINIT_EXTENSIONS_OUT, "thrid,abort-text", 16);
     }
     reply_int(rq, FULLINIT_RANK_OUT, c->member->rank);
     reply_int(rq, FULLINIT_SIZE, c->job->size);

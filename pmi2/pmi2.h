@@ -143,7 +143,8 @@ int PMI2_Finalize(void);
 /* 1 between a successful PMI2_Init and PMI2_Finalize, else 0. */
 int PMI2_Initialized(void);
 
-/* Print msg to stderr, each of its lines after "[rank R] abort: ", tell the
+/* Have msg shown on stderr (by a launcher that does it, else printed here, each of
+ * its lines after "[rank R] abort: "), tell the
  * launcher, and exit(1).  flag: not 0 ends the whole job, 0 only this process.
  * msg: may be NULL; what exceeds PMI_MAX_MSG_STRING bytes is cut.  Never returns.
  * The job's status is then the launcher's business: mpiexec_lite's is 1. */

@@ -133,7 +133,7 @@ static void format_reply(struct request *rq, enum outcome o, const struct err *e
     struct server *s = rq->conn->server;
     enum wire w = rq->conn->framer.wire;
     const struct codec *codec = codec_of(w);
-    size_t max = w == WIRE_1 ? LIMIT_LINE : LIMIT_FRAME_RANK;
+    size_t max = LIMIT_REPLY_RANK;
     struct buf text = BUF_INIT;
     struct err why = { 0 };
 

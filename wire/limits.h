@@ -7,6 +7,10 @@ enum {
      * send more than 65536 bytes, length field included. */
     LIMIT_FRAME_RANK = 65536,
 
+    /* Body of one reply to a rank: room for the names around a value that filled
+     * a request, whose bytes may all be doubled ';'. */
+    LIMIT_REPLY_RANK = LIMIT_FRAME_RANK + 256,
+
     /* Between our own processes, and with tools: all that six digits can say. */
     LIMIT_FRAME_LINK = 999999,
 

@@ -57,6 +57,7 @@ struct fake {
     char             log[600];
     size_t           traced[2];      /* bytes: to the peers, from them */
     bool             careless;       /* checks nothing: what is sent depends on luck */
+    bool             no_memory;      /* of its own: it could not do what it should */
 };
 
 struct story {
@@ -86,6 +87,7 @@ static inline size_t fake_send(void *host, void *link, const char *data, size_t 
     assert_false(l->failed);
     assert_true(len > 0);
     buf_add(&l->sent, data, len);
+    l->fake->no_memory |= l->sent.failed;
     return 0;
 }
 
@@ -228,8 +230,10 @@ static inline void fake_input(struct fake *f, char who, const char *data, size_t
         size_t n = len < piece ? len : piece;
         char *copy = malloc(n);
 
-        if (!copy)
+        if (!copy) {
+            f->no_memory = true;
             return;
+        }
         memcpy(copy, data, n);
         conn_input(l->conn, copy, n);
         free(copy);
@@ -274,7 +278,9 @@ static inline void fake_init(struct fake *f, char who, const char *version, size
                *version == '2' ? '0' : version[1] ? version[1] : '1');
     if (*version == '2')
         fake_frame(&line, "cmd=fullinit;pmirank=-1;");
-    if (line.len)
+    if (line.failed)
+        f->no_memory = true;
+    else
         fake_input(f, who, buf_bytes(&line), line.len, piece);
     buf_clear(&line);
     if (f->careless)
@@ -335,13 +341,14 @@ static inline void fake_step(struct fake *f, const char *step, size_t piece)
     }
     if (what == '}' || what == '{')
         fake_frame(&frame, text);
+    f->no_memory |= frame.failed;
     if (what == '>')
         fake_input(f, who, text, strlen(text), piece);
     else if (what == '<')
         fake_expect(f, who, text, strlen(text));
-    else if (what == '}' && frame.len)
+    else if (what == '}' && !frame.failed)
         fake_input(f, who, buf_bytes(&frame), frame.len, piece);
-    else if (what == '{' && frame.len)
+    else if (what == '{' && !frame.failed)
         fake_expect(f, who, buf_bytes(&frame), frame.len);
     else if (what == '+')
         fake_init(f, who, text, piece);
