@@ -27,6 +27,7 @@ struct sink {
     bool            owned;           /* fd is ours to close */
     bool            socket, poll;    /* how not to block; see sink.c */
     bool            dead;            /* a write has failed */
+    bool            widened;         /* a pipe: was made larger */
     bool            blocked;         /* waits until fd can take bytes */
     struct buf      out;             /* owned: not yet written */
     ev_io           writable;
