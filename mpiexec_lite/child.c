@@ -23,7 +23,15 @@ void inherited_save(struct inherited *in)
     getrlimit(RLIMIT_NOFILE, &in->files);
 }
 
-/* Shared by parent and child while the child has our memory. */
+bool signal_ignored(int signo)
+{
+    struct sigaction now;
+
+    return sigaction(signo, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+/* Written by the child while it has our memory, read by us: hence volatile, as the
+ * compiler does not know that vfork comes back after the child has run. */
 struct outcome_note {
     const char *step;
     int         errnum;
@@ -53,12 +61,28 @@ static int set_up(const struct child_spec *spec, pid_t parent)
     return 0;
 }
 
+/* Binary, for a shell: it has a NUL in its beginning. */
+static bool is_text(const char *path)
+{
+    char head[128];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof head);
+
+    if (fd >= 0)
+        close(fd);
+    return n >= 0 && !memchr(head, '\0', (size_t)n);
+}
+
 /* A text file without "#!" is a shell script, as execvp has it. */
 static void exec_script(const struct child_spec *spec)
 {
     char *args[256];
     size_t n = 0;
 
+    if (!is_text(spec->path)) {
+        errno = ENOEXEC;
+        return;
+    }
     args[n++] = (char *)"/bin/sh";
     args[n++] = (char *)spec->path;
     for (size_t i = 1; spec->argv[0] && spec->argv[i]; i++) {
@@ -73,7 +97,8 @@ static void exec_script(const struct child_spec *spec)
 }
 
 __attribute__((noreturn))
-static void run_child(const struct child_spec *spec, pid_t parent, struct outcome_note *note)
+static void run_child(const struct child_spec *spec, pid_t parent,
+                      volatile struct outcome_note *note)
 {
     note->step = "set up";
     if (set_up(spec, parent) == 0) {
@@ -93,7 +118,7 @@ static void run_child(const struct child_spec *spec, pid_t parent, struct outcom
 pid_t child_start(const struct child_spec *spec, const char **step)
 {
     volatile pid_t pid;
-    struct outcome_note note = { "fork", 0 };
+    volatile struct outcome_note note = { "fork", 0 };
     pid_t self = getpid();
     sigset_t all, before;
 

@@ -18,6 +18,10 @@ struct inherited {
 };
 void inherited_save(struct inherited *in);
 
+/* Was the signal ignored when the launcher started (nohup, background job of a
+ * script)?  Then it stays so: a blocked signal reaches a signalfd all the same. */
+bool signal_ignored(int signo);
+
 struct child_spec {
     const char  *path;           /* what to execute: absolute, or relative to dir */
     char *const *argv, *const *envp;

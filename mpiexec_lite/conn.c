@@ -1,8 +1,6 @@
 /* conn.c - see conn.h */
 #include "mpiexec_lite/conn.h"
 
-#include "wire/limits.h"
-
 #include <errno.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -44,28 +42,25 @@ static bool serve_some(struct pmi_conn *c)
     return false;
 }
 
-/* Not read while it does not take its replies, or has too many open requests. */
-static bool must_hold(const struct pmi_conn *c)
-{
-    return !c->failed && (c->out.len > LIMIT_QUEUED || conn_full(c->core));
-}
-
-/* Also fed, without input, when something was sent to a connection held back. */
+/* Not read while it does not take its replies, or has too many open requests.
+ * Also fed, without input, when something changed for a connection held back. */
 static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
     struct pmi_conn *c = w->data;
 
     (void)revents;
-    if (must_hold(c)) {
-        c->held = true;
-        ev_io_stop(loop, w);
-        return;
-    }
-    if (c->held) {
+    if (c->held && !c->failed) {
+        conn_resume(c->core, c->out.len);
+        if (conn_full(c->core))
+            return;
         c->held = false;
         ev_io_start(loop, w);
+        return;
     }
-    serve_some(c);
+    if (serve_some(c) && conn_full(c->core)) {
+        c->held = true;
+        ev_io_stop(loop, w);
+    }
 }
 
 /* Send what is queued.  False when the peer is gone. */

@@ -1,6 +1,7 @@
 /* front.c - see front.h */
 #include "mpiexec_lite/front.h"
 
+#include "mpiexec_lite/child.h"
 #include "mpiexec_lite/control.h"
 #include "mpiexec_lite/job.h"
 #include "mpiexec_lite/sweep.h"
@@ -28,7 +29,8 @@ struct front {
     size_t          credit;          /* bytes of stdin the root will take */
     bool            input_open, terminal;
     int             last_signal;     /* the last ending signal that was handed on */
-    int             status;          /* wait status of the root */
+    bool            ended;           /* the root has */
+    int             status;          /* its wait status */
 };
 
 /* --- stdin ------------------------------------------------------------- */
@@ -136,6 +138,7 @@ static void on_child(struct front *f)
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
         if (pid == f->args->root) {
             f->status = status;
+            f->ended = true;
             ev_break(f->loop, EVBREAK_ALL);
         }
 }
@@ -172,7 +175,8 @@ static int open_signals(struct front *f)
 
     sigemptyset(&set);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        sigaddset(&set, all[i]);
+        if (!signal_ignored(all[i]))
+            sigaddset(&set, all[i]);
     sigprocmask(SIG_SETMASK, &set, NULL);
     signal(SIGTTIN, SIG_IGN);        /* a read that races with "bg" fails instead */
     f->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -229,7 +233,9 @@ int front_run(const struct front_args *args, int *signo)
         sweep_all(5);
     } else {
         watch(&f);
-        ev_run(f.loop, 0);
+        on_child(&f);                    /* its signal may have come too early for us */
+        if (!f.ended)
+            ev_run(f.loop, 0);
         status = conclude(&f, signo);
     }
     control_clear(&f.control);

@@ -13,7 +13,7 @@ enum { MAX_LINES = 20 };
 static const double KILL_STEP = 2.0;     /* seconds between the steps */
 static const double STUCK_GRACE = 2.0;   /* for a rank that left in silence with 0 */
 
-/* The steps of ending a job; a failure begins at the second. */
+/* The steps of ending a job, KILL_STEP apart; a failure begins at the second. */
 static const int escalation[] = { SIGINT, SIGTERM, SIGKILL };
 enum { STEP_INT, STEP_TERM, STEP_KILL, STEPS };
 
@@ -75,25 +75,45 @@ static void tell_signal(struct launch *l, int rank, int wstatus)
 
 static void kill_step(struct launch *l, double now)
 {
-    l->ops->kill_all(l->host, escalation[l->next_kill++]);
+    int signo = escalation[l->next_kill++];
+
+    if (signo == SIGTERM && l->signal == SIGHUP)
+        signo = SIGHUP;                  /* forwarded as it came */
+    l->ops->kill_all(l->host, signo);
     l->kill_at = l->next_kill < STEPS ? now + KILL_STEP : 0;
 }
 
-/* End the job, from this step of the escalation on. */
+/* End the job, from this step of the escalation on.  Only the first cause counts. */
 static void end_job(struct launch *l, double now, int status, int step)
 {
-    if (!l->ending) {
-        l->ending = true;
-        l->status = status;
-    }
+    if (l->ending)
+        return;
+    l->ending = true;
+    l->status = status;
     l->stuck_at = l->hung_at = l->deadline = 0;
-    if (l->next_kill == STEPS && !l->kill_at) {
-        l->next_kill = step;
-        kill_step(l, now);
-    } else if (step >= l->next_kill) {
-        l->next_kill = step;
-        kill_step(l, now);
-    }
+    l->next_kill = step;
+    kill_step(l, now);
+}
+
+/* A signal while the job is ending: go to its step now, unless that is past. */
+static void hurry(struct launch *l, double now, int step)
+{
+    if (step < l->next_kill)
+        return;
+    l->next_kill = step;
+    kill_step(l, now);
+}
+
+/* One rank is to end by itself; should it not, it is killed. */
+static void end_alone(struct launch *l, double now, int rank, int code)
+{
+    struct rank_state *r = &l->ranks[rank];
+
+    l->alone += !r->forgiven;
+    r->forgiven = true;
+    r->code = code;
+    r->kill_at = now + KILL_STEP;
+    l->ops->kill_rank(l->host, rank, SIGTERM);
 }
 
 /* --- what happened ----------------------------------------------------- */
@@ -109,11 +129,12 @@ void launch_failed_to_start(struct launch *l, double now, int rank, const char *
 {
     int status = EXIT_LAUNCHER;
 
+    if (l->ending)
+        return;
     if (!strcmp(step, "exec"))
         status = errnum == ENOENT || errnum == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
-    if (!l->ending)
-        tell(l, "%s: cannot start rank %d (%s): %s: %s", l->hostname, rank,
-             l->program(l->host, rank), step, strerror(errnum));
+    tell(l, "%s: cannot start rank %d (%s): %s: %s", l->hostname, rank,
+         l->program(l->host, rank), step, strerror(errnum));
     end_job(l, now, status, STEP_TERM);
 }
 
@@ -159,17 +180,19 @@ void launch_aborted(struct launch *l, double now, int rank, bool world, int code
     if (world) {
         end_job(l, now, failure_code(code), STEP_TERM);
     } else {
-        l->ranks[rank].forgiven = true;
-        l->ranks[rank].code = failure_code(code);
-        l->ops->kill_rank(l->host, rank, SIGTERM);
+        end_alone(l, now, rank, failure_code(code));
     }
 }
 
 void launch_protocol(struct launch *l, double now, int rank, const char *why)
 {
-    if (!l->ending)
-        tell(l, "%s broke the PMI protocol: %s", who(l, rank).text, why);
-    end_job(l, now, 1, STEP_TERM);
+    if (l->ending)
+        return;
+    tell(l, "%s broke the PMI protocol: %s", who(l, rank).text, why);
+    if (l->keep_going)
+        end_alone(l, now, rank, 1);
+    else
+        end_job(l, now, 1, STEP_TERM);
 }
 
 void launch_hung_up(struct launch *l, double now, int rank)
@@ -180,28 +203,33 @@ void launch_hung_up(struct launch *l, double now, int rank)
     l->hung_at = now + STUCK_GRACE;
 }
 
+/* What a rank that has ended, or will be taken for it, counts as. */
+static int code_of(const struct rank_state *r)
+{
+    if (r->forgiven)
+        return r->code;
+    return r->ended ? shell_status(r->wstatus) : 0;
+}
+
 void launch_stuck(struct launch *l, double now, int missing, int waiting)
 {
-    const struct rank_state *r = &l->ranks[missing];
-    int status;
-
     if (l->ending || l->stuck_at > 0 || l->keep_going)
         return;
-    status = r->ended ? shell_status(r->wstatus) : 0;
     l->stuck_rank = missing;
-    l->stuck_at = now + (status ? 0 : STUCK_GRACE);
-    (void)waiting;
+    l->stuck_for = waiting;
+    l->stuck_at = now + (code_of(&l->ranks[missing]) ? 0 : STUCK_GRACE);
 }
 
 static void end_stuck(struct launch *l, double now)
 {
     const struct rank_state *r = &l->ranks[l->stuck_rank];
-    int status = r->ended ? shell_status(r->wstatus) : 0;
+    const char *when = r->forgiven ? "" : r->pmi == PMI_DONE ? " after finalize" :
+                       " before init";
+    int code = code_of(r);
 
-    tell(l, "%s exited with %d %s, and others wait for it in a fence",
-         who(l, l->stuck_rank).text, status,
-         r->pmi == PMI_DONE ? "after finalize" : "before init");
-    end_job(l, now, status ? status : 1, STEP_TERM);
+    tell(l, "%s %s %d%s, and rank %d waits for it in a fence", who(l, l->stuck_rank).text,
+         r->forgiven ? "aborted alone with" : "exited with", code, when, l->stuck_for);
+    end_job(l, now, code ? code : 1, STEP_TERM);
 }
 
 /* An end that is a failure of its own: a signal, or an exit inside PMI. */
@@ -225,6 +253,9 @@ void launch_ended(struct launch *l, double now, int rank, int wstatus)
     l->running--;
     if (l->hung_rank == rank)
         l->hung_at = 0;
+    if (r->kill_at > 0)
+        l->alone--;
+    r->kill_at = 0;
     if (l->ending || !failed(l, rank, wstatus))
         return;
     if (WIFSIGNALED(wstatus))
@@ -242,28 +273,27 @@ void launch_ended(struct launch *l, double now, int rank, int wstatus)
 
 void launch_signal(struct launch *l, double now, int signo)
 {
-    bool interrupt = signo == SIGINT;
+    int step = signo == SIGINT ? STEP_INT : STEP_TERM;
 
     if (signo != SIGINT && signo != SIGTERM && signo != SIGHUP) {
         l->ops->kill_all(l->host, signo);
         return;
     }
-    l->interrupts += interrupt;
-    if (!l->ending)
-        l->signal = signo;
-    if (l->interrupts > 1) {
-        l->next_kill = STEPS;
-        l->kill_at = 0;
-        end_job(l, now, 128 + signo, STEP_KILL);
-    } else {
-        end_job(l, now, 128 + signo, interrupt ? STEP_INT : STEP_TERM);
+    if (signo == SIGINT && ++l->interrupts > 1)
+        step = STEP_KILL;
+    if (l->ending) {
+        hurry(l, now, step);
+        return;
     }
+    l->signal = signo;
+    end_job(l, now, 128 + signo, step);
 }
 
 void launch_broken(struct launch *l, double now, int status, const char *text)
 {
-    if (!l->ending)
-        tell(l, "%s", text);
+    if (l->ending)
+        return;
+    tell(l, "%s", text);
     end_job(l, now, status, STEP_TERM);
 }
 
@@ -283,7 +313,11 @@ static double earlier(double a, double b)
 
 double launch_due(const struct launch *l)
 {
-    return earlier(earlier(l->kill_at, l->hung_at), earlier(l->stuck_at, l->deadline));
+    double at = earlier(earlier(l->kill_at, l->hung_at), earlier(l->stuck_at, l->deadline));
+
+    for (int i = 0; l->alone && i < l->size; i++)
+        at = earlier(at, l->ranks[i].kill_at);
+    return at;
 }
 
 static bool due(double at, double now)
@@ -291,18 +325,26 @@ static bool due(double at, double now)
     return at > 0 && at <= now;
 }
 
+/* Ranks that were to end alone and did not. */
+static void kill_alone(struct launch *l, double now)
+{
+    for (int i = 0; l->alone && i < l->size; i++)
+        if (due(l->ranks[i].kill_at, now)) {
+            l->ranks[i].kill_at = 0;
+            l->alone--;
+            l->ops->kill_rank(l->host, i, SIGKILL);
+        }
+}
+
 void launch_tick(struct launch *l, double now)
 {
     if (due(l->kill_at, now))
         kill_step(l, now);
-    if (due(l->stuck_at, now)) {
-        l->stuck_at = 0;
+    kill_alone(l, now);
+    if (due(l->stuck_at, now))
         end_stuck(l, now);
-    }
-    if (due(l->hung_at, now)) {
-        l->hung_at = 0;
+    if (due(l->hung_at, now))
         launch_protocol(l, now, l->hung_rank, "closed its connection without finalize");
-    }
     if (due(l->deadline, now)) {
         tell(l, "time is up: APPLICATION TIMED OUT");
         end_job(l, now, EXIT_TIMEOUT, STEP_TERM);
@@ -352,10 +394,8 @@ int launch_status(struct launch *l)
         return l->status;
     for (int r = 0; r < l->size; r++) {
         const struct rank_state *s = &l->ranks[r];
-        int code = s->forgiven ? s->code : s->ended ? shell_status(s->wstatus) : 0;
-
-        if (code > highest)
-            highest = code;
+        if (code_of(s) > highest)
+            highest = code_of(s);
     }
     if (highest)
         tell_nonzero(l);

@@ -41,6 +41,7 @@ struct rank_state {
     enum pmi_phase pmi;
     bool           forgiven;     /* ended on its own wish (Abort(FALSE)): no failure */
     int            code;         /* which then counts as its exit status */
+    double         kill_at;      /* when it is killed if it has not ended by then */
     int            wstatus;      /* as wait4 gave it; once ended */
 };
 
@@ -56,7 +57,9 @@ struct launch {                  /* the run being decided */
     int          status;         /* exit status, once ending */
     int          signal;         /* our own signal that ended the job, or 0 */
     int          interrupts;     /* SIGINTs received */
+    int          alone;          /* ranks that have a kill_at */
     int          stuck_rank;     /* whom a fence misses, -1: none */
+    int          stuck_for;      /* who waits there */
     double       stuck_at;       /* when that ends the job; 0: never */
     int          hung_rank;      /* who closed its PMI connection inside PMI, -1: none */
     double       hung_at;        /* when that counts as a failure, if it has not ended */

@@ -69,6 +69,14 @@ static void be_root(struct root_args *args, int fd[2])
     exit(root_run(args));
 }
 
+/* What the rank that has stdin gets itself: -stdin file:F, or our own. */
+static int open_input(const struct plan *p)
+{
+    if (p->stdin_mode != STDIN_FILE)
+        return STDIN_FILENO;
+    return open(p->stdin_file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+}
+
 /* A terminal is forwarded; anything else a rank gets itself. */
 static bool forwards_input(const struct plan *p)
 {
@@ -82,7 +90,11 @@ static int start(const struct plan *p, struct root_args *args, int *signo)
     struct front_args front = { .plan = p, .forward_input = forwards_input(p) };
     int fd[2], status;
 
-    args->input = front.forward_input ? -1 : STDIN_FILENO;
+    args->input = front.forward_input ? -1 : open_input(p);
+    if (args->input < 0 && !front.forward_input) {
+        fprintf(stderr, "mpiexec_lite: %s: %s\n", p->stdin_file, strerror(errno));
+        return EXIT_USAGE;
+    }
     if (sweep_prepare() < 0 ||
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) < 0)
         return complain(strerror(errno), EXIT_LAUNCHER);

@@ -5,9 +5,11 @@
 #include "mpiexec_lite/sink.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* A prompt: a line without an end, and this long nothing behind it. */
@@ -37,13 +39,13 @@ struct output {
     const struct output_ops *ops;
     void              *host;
     size_t             size;     /* of buffer */
-    struct sink        out, err; /* ours */
+    struct sink        out, err; /* ours; err is not used if both are one place */
+    struct sink       *errors;   /* where stderr goes: &err or &out */
     struct places      files;    /* owned */
     struct streams     streams;  /* owned */
     int                open;     /* streams not yet ended */
     bool               failed, direct;   /* direct: one rank, no label: bytes pass as they come */
     double             start;
-    ev_prepare         flush;    /* once a loop turn, before waiting */
     ev_timer           prompt;
     struct stream     *prompter; /* whose held text the timer is for */
 };
@@ -72,21 +74,14 @@ static void on_failed(void *host, struct sink *s, int errnum)
 
 static const struct sink_ops sink_ops = { on_resume, on_failed };
 
-static void flush_all(struct output *o)
+void output_flush(struct output *o)
 {
     struct place *p;
 
     sink_flush(&o->out);
-    sink_flush(&o->err);
+    sink_flush(o->errors);
     TAILQ_FOREACH(p, &o->files, in_list)
         sink_flush(&p->sink);
-}
-
-static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
-{
-    (void)loop;
-    (void)revents;
-    flush_all(w->data);
 }
 
 static void expand(struct output *o, const char *pattern, int rank, struct buf *text)
@@ -149,8 +144,7 @@ static void end_stream(struct stream *st)
         o->prompter = NULL;
         ev_timer_stop(o->loop, &o->prompt);
     }
-    if (--o->open == 0)
-        o->ops->ended(o->host);
+    o->open--;
 }
 
 /* A label for this rank in text, or NULL. */
@@ -200,14 +194,26 @@ static void flush_held(struct stream *st)
     buf_clear(&label);
 }
 
+/* Nothing more has come, and what came could be written. */
+static bool is_silent(const struct stream *st)
+{
+    struct pollfd p = { .fd = st->fd, .events = POLLIN };
+
+    return !(st->sink && sink_full(st->sink)) && poll(&p, 1, 0) == 0;
+}
+
 static void on_prompt(struct ev_loop *loop, ev_timer *w, int revents)
 {
     struct output *o = w->data;
 
-    (void)loop;
     (void)revents;
-    if (o->prompter)
-        flush_held(o->prompter);
+    if (!o->prompter)
+        return;
+    if (!is_silent(o->prompter)) {       /* it is we who are slow */
+        ev_timer_start(loop, &o->prompt);
+        return;
+    }
+    flush_held(o->prompter);
     o->prompter = NULL;
 }
 
@@ -275,7 +281,7 @@ int output_add(struct output *o, int rank, int out_fd, int err_fd, struct err *e
     struct sink *out = place_for(o, p->outfile, &o->out, rank, e), *err = out;
 
     if (out && !p->merge)
-        err = place_for(o, p->errfile, &o->err, rank, e);
+        err = place_for(o, p->errfile, o->errors, rank, e);
     if (!out || !err) {
         close(out_fd);
         close(err_fd);
@@ -289,6 +295,16 @@ int output_add(struct output *o, int rank, int out_fd, int err_fd, struct err *e
 }
 
 /* --- the whole --------------------------------------------------------- */
+
+/* One pipe or file behind both ("2>&1"): lines of both must go through one sink to
+ * stay whole. */
+static bool same_place(int a, int b)
+{
+    struct stat x, y;
+
+    return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev &&
+           x.st_ino == y.st_ino && x.st_rdev == y.st_rdev;
+}
 
 struct output *output_new(struct ev_loop *loop, const struct plan *plan,
                           const char *hostname, char *buffer, size_t size,
@@ -313,9 +329,7 @@ struct output *output_new(struct ev_loop *loop, const struct plan *plan,
         free(o);
         return NULL;
     }
-    ev_prepare_init(&o->flush, on_prepare);
-    o->flush.data = o;
-    ev_prepare_start(loop, &o->flush);
+    o->errors = same_place(STDOUT_FILENO, STDERR_FILENO) ? &o->out : &o->err;
     ev_timer_init(&o->prompt, on_prompt, PROMPT_AFTER, 0.);
     o->prompt.data = o;
     return o;
@@ -341,7 +355,6 @@ void output_free(struct output *o)
         sink_clear(&p->sink);
         free(p);
     }
-    ev_prepare_stop(o->loop, &o->flush);
     ev_timer_stop(o->loop, &o->prompt);
     sink_clear(&o->out);
     sink_clear(&o->err);
@@ -360,7 +373,7 @@ bool output_flushed(const struct output *o)
     TAILQ_FOREACH(p, &o->files, in_list)
         if (!sink_idle(&p->sink))
             return false;
-    return sink_idle(&o->out) && sink_idle(&o->err);
+    return sink_idle(&o->out) && sink_idle(o->errors);
 }
 
 void output_close_streams(struct output *o)
@@ -376,19 +389,18 @@ void output_close_streams(struct output *o)
         flush_held(st);
         end_stream(st);
     }
-    flush_all(o);
+    output_flush(o);
 }
 
 void output_tell(struct output *o, const char *line)
 {
-    struct buf *out = &o->err.out;
+    struct sink *s = o->errors;
 
-    if (o->err.dead)
+    if (s->dead)
         return;
-    if (o->err.line.open) {
-        buf_char(out, '\n');
-        o->err.line.open = NULL;
-    }
-    buf_printf(out, "mpiexec_lite: %s\n", line);
-    sink_flush(&o->err);
+    if (s->line.open)
+        buf_char(&s->out, '\n');
+    s->line.open = NULL;
+    buf_printf(&s->out, "mpiexec_lite: %s\n", line);
+    sink_flush(s);
 }

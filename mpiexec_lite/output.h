@@ -14,8 +14,6 @@ struct output;
 struct output_ops {
     /* A write failed: to the named place, with errnum.  Told once. */
     void (*failed)(void *host, const char *place, int errnum);
-    /* The last stream has ended or been closed. */
-    void (*ended)(void *host);
 };
 
 /* buffer: size bytes that all reads share (borrowed).  NULL and e on failure. */
@@ -30,6 +28,8 @@ int  output_add(struct output *o, int rank, int out_fd, int err_fd, struct err *
 
 bool output_ended(const struct output *o);       /* every stream has ended */
 bool output_flushed(const struct output *o);     /* nothing waits to be written */
+/* Write what has been put together; to be called once a loop turn, before waiting. */
+void output_flush(struct output *o);
 /* Hand on what has arrived and close every stream that is still open. */
 void output_close_streams(struct output *o);
 /* Write a line of our own to stderr, behind what ranks wrote there. */

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* How long pipes that outlived the last rank are waited for (what holds them may
@@ -21,8 +22,11 @@ static const double GRACE = 2.0, GRACE_FAILED = 0.3;
 
 double root_now(struct root *r)
 {
+    struct timespec t;
+
     (void)r;
-    return ev_time();
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 static void tell(struct root *r, const char *fmt, va_list ap)
@@ -112,28 +116,37 @@ static void on_grace(struct ev_loop *loop, ev_timer *w, int revents)
     root_say(r, 1, "ending what the ranks left behind: it holds their output open");
     sweep_all(5);
     output_close_streams(r->output);
-    check_over(r);
 }
 
-void root_decide(struct root *r)
+/* Once a loop turn, before waiting: whatever happened in it has its consequence
+ * now, and the next thing that is due gets its timer. */
+static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
 {
+    struct root *r = w->data;
     double now = root_now(r), due;
 
+    (void)loop;
+    (void)revents;
+    output_flush(r->output);
     launch_tick(&r->launch, now);
     due = launch_due(&r->launch);
-    ev_timer_stop(r->loop, &r->tick);
-    if (due > 0) {
-        ev_timer_set(&r->tick, due > now ? due - now : 0, 0.);
-        ev_timer_start(r->loop, &r->tick);
+    if (due != r->due) {
+        r->due = due;
+        ev_timer_stop(r->loop, &r->tick);
+        if (due > 0) {
+            ev_timer_set(&r->tick, due > now ? due - now : 0, 0.);
+            ev_timer_start(r->loop, &r->tick);
+        }
     }
     check_over(r);
 }
 
+/* Only to end the wait. */
 static void on_tick(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)loop;
     (void)revents;
-    root_decide(w->data);
+    ((struct root *)w->data)->due = 0;
 }
 
 static void output_failed(void *host, const char *place, int errnum)
@@ -147,17 +160,9 @@ static void output_failed(void *host, const char *place, int errnum)
         snprintf(text, sizeof text, "write to %s: %s", place, strerror(errnum));
         launch_broken(&r->launch, root_now(r), EXIT_LAUNCHER, text);
     }
-    ev_feed_event(r->loop, &r->tick, EV_TIMER);
 }
 
-static void output_done(void *host)
-{
-    struct root *r = host;
-
-    ev_feed_event(r->loop, &r->tick, EV_TIMER);
-}
-
-static const struct output_ops output_ops = { output_failed, output_done };
+static const struct output_ops output_ops = { output_failed };
 
 /* --- children ---------------------------------------------------------- */
 
@@ -238,7 +243,6 @@ static void take_signal(struct root *r, int signo)
     default:
         launch_signal(&r->launch, root_now(r), signo);
     }
-    root_decide(r);
 }
 
 static void on_signals(struct ev_loop *loop, ev_io *w, int revents)
@@ -253,7 +257,6 @@ static void on_signals(struct ev_loop *loop, ev_io *w, int revents)
             reap(r);
         else
             take_signal(r, (int)info.ssi_signo);
-    root_decide(r);
 }
 
 static void control_signal(void *host, int signo)
@@ -313,7 +316,8 @@ static int open_signals(struct root *r)
 
     sigemptyset(&set);
     for (const int *s = (const int[]){ SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, 0 }; *s; s++)
-        sigaddset(&set, *s);
+        if (!signal_ignored(*s))
+            sigaddset(&set, *s);
     sigprocmask(SIG_SETMASK, &set, NULL);
     r->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     return r->signals < 0 ? -1 : 0;
@@ -325,7 +329,10 @@ static void watch(struct root *r)
     ev_io_init(&r->on_control, on_control, r->args->control, EV_READ);
     ev_timer_init(&r->tick, on_tick, 0., 0.);
     ev_timer_init(&r->grace, on_grace, 0., 0.);
+    ev_prepare_init(&r->prepare, on_prepare);
     r->on_signals.data = r->on_control.data = r->tick.data = r->grace.data = r;
+    r->prepare.data = r;
+    ev_prepare_start(r->loop, &r->prepare);
     ev_io_start(r->loop, &r->on_signals);
     ev_io_start(r->loop, &r->on_control);
 }
@@ -373,7 +380,6 @@ static void run(struct root *r)
         launch_broken(&r->launch, root_now(r), EXIT_LAUNCHER, e.text);
     if (r->feed)
         feed_credit(r, CONTROL_CREDIT);
-    ev_feed_event(r->loop, &r->tick, EV_TIMER);
     ev_run(r->loop, 0);
 }
 

@@ -51,6 +51,8 @@ struct root {
     int               warned;    /* warnings of the server so far */
     ev_io             on_signals, on_control;
     ev_timer          tick, grace;
+    ev_prepare        prepare;
+    double            due;       /* what tick is set for; 0: not set */
     bool              front_gone, ending, spoke_pmi, checked_mpi;
     char              buffer[ROOT_BUFFER];
 };
@@ -59,9 +61,7 @@ struct root {
 void root_tell(struct root *r, const char *fmt, ...) PRINTF(2, 3);
 /* The same, for -v given at least `level` times. */
 void root_say(struct root *r, int level, const char *fmt, ...) PRINTF(3, 4);
-double root_now(struct root *r);
-/* Look whether something is due, or the job is over. */
-void root_decide(struct root *r);
+double root_now(struct root *r);         /* seconds; only goes forward */
 
 /* root_start.c: start every rank, or as many as can be; the rest is told to
  * r->launch.  -1 and e if not even the preparations worked. */

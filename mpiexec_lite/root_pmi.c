@@ -10,7 +10,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-enum { MAX_WARNINGS = 20, TRACE_LEVEL = 3 };     /* -vvv: the wire trace on stderr */
+enum { MAX_WARNINGS = 15, TRACE_LEVEL = 3 };     /* -vvv: the wire trace on stderr */
 
 static size_t op_send(void *host, void *link, const char *data, size_t len)
 {

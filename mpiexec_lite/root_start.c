@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -67,35 +68,25 @@ static int make_pmi(struct ends *x)
     return 0;
 }
 
-static int open_input(const char *file)
-{
-    return open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-}
-
 /* Most ranks have no stdin: they share one descriptor of /dev/null. */
 static int no_input(struct root *r)
 {
     if (r->null < 0)
-        r->null = open_input("/dev/null");
+        r->null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     return r->null;
 }
 
-/* stdin of a rank: our own, a pipe of the feed, a file, or nothing. */
+/* stdin of a rank: a pipe of the feed, our own or a file, or nothing. */
 static int make_input(struct root *r, int rank, struct ends *x)
 {
     const struct plan *p = r->plan;
     bool chosen = p->stdin_mode == STDIN_ALL ||
-                  (p->stdin_mode == STDIN_RANK && p->stdin_rank == rank);
+                  (p->stdin_mode != STDIN_NONE && p->stdin_rank == rank);
 
     if (chosen && r->feed)
         return make_pipe(x, 1);
-    x->lent = p->stdin_mode != STDIN_FILE;
-    if (chosen && r->args->input >= 0)
-        x->theirs = r->args->input;
-    else if (p->stdin_mode == STDIN_FILE)
-        x->theirs = open_input(p->stdin_file);
-    else
-        x->theirs = no_input(r);
+    x->lent = true;
+    x->theirs = chosen ? r->args->input : no_input(r);
     return x->theirs < 0 ? -1 : 0;
 }
 
@@ -148,6 +139,18 @@ static pid_t start_process(struct root *r, int rank, size_t app, char **envp, si
     return child_start(&spec, step);
 }
 
+static void failed_to_start(struct root *r, int rank, size_t app, const char *step,
+                            int errnum)
+{
+    char text[PATH_MAX + 16];
+
+    if (!strcmp(step, "chdir"))
+        snprintf(text, sizeof text, "chdir to %s", r->plan->apps[app].wdir);
+    else
+        snprintf(text, sizeof text, "%s", step);
+    launch_failed_to_start(&r->launch, root_now(r), rank, text, errnum);
+}
+
 /* False when the rank could not be started: launch knows. */
 static bool start_rank(struct root *r, int rank, size_t app, char **envp, size_t common)
 {
@@ -159,7 +162,7 @@ static bool start_rank(struct root *r, int rank, size_t app, char **envp, size_t
     if (make_ends(r, rank, &x) == 0)
         pid = start_process(r, rank, app, envp, common, &x, &step);
     if (pid < 0)
-        launch_failed_to_start(&r->launch, root_now(r), rank, step, errno);
+        failed_to_start(r, rank, app, step, errno);
     close_theirs(&x);
     if (pid < 0) {
         close_ours(&x);

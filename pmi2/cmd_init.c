@@ -13,9 +13,10 @@ static void become_ready(struct conn *c)
     struct server *s = c->server;
 
     c->state = CONN_READY;
-    if (!c->member || c->member->initialized)
+    if (!c->member || (c->member->initialized && !c->member->finalized))
         return;
     c->member->initialized = true;
+    c->member->finalized = false;        /* again, after a finalize */
     s->ops.initialized(s->host, c->member);
 }
 
@@ -24,8 +25,8 @@ static void become_ready(struct conn *c)
 static enum outcome refuse_version(struct request *rq, long long v, long long sub,
                                    struct err *e)
 {
-    reply_text(rq, INIT_VERSION_OUT, v < 1 ? "1" : "2", 1);
-    reply_text(rq, INIT_SUBVERSION_OUT, v < 1 ? "1" : "0", 1);
+    reply_text(rq, INIT_VERSION_OUT, v < 2 ? "1" : "2", 1);
+    reply_text(rq, INIT_SUBVERSION_OUT, v < 1 ? "1" : v < 2 ? "2" : "0", 1);
     err_set(e, ERR_INIT, "the program asks for PMI version %lld.%lld; this launcher speaks "
             "1.0 to 1.2 and 2.0", v, sub);
     server_log(rq->conn->server, LOG_WARN, rq->conn->member, "init: %s", e->text);
@@ -123,9 +124,11 @@ enum outcome cmd_fullinit(struct request *rq, struct err *e)
     reply_text(rq, FULLINIT_V, "2", 1);
     reply_text(rq, FULLINIT_SUB, "0", 1);
     if (identify(rq, e) < 0) {
-        if (!c->member)
-            err_context(e, "this connection has not said which rank it is");
-        return FAILED;
+        if (c->member)
+            return FAILED;
+        request_answer(rq, FAILED, e);   /* a peer of PMI_PORT has one try */
+        conn_fail(c, e->text);
+        return SILENT;
     }
     if (rq->arg[FULLINIT_EXTENSIONS].s) {
         c->wide = true;

@@ -129,25 +129,23 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* "3,1,2" at *s, up to ':' or the end: sorted and without repeats, so that every
- * spelling of a set is one group. */
-static int *take_ranks(const char **s, int size, size_t *n, struct err *e)
+/* "3,1,2" at *s, up to ':' or the end, becomes a sorted array without repeats, so
+ * that every spelling of a set is one group; NULL if it is all of the job. */
+static int take_ranks(const char **s, int size, int **out, size_t *n, struct err *e)
 {
     int *ranks = malloc((strlen(*s) / 2 + 1) * sizeof *ranks);
     size_t kept = 0;
     long r;
 
     *n = 0;
-    if (!ranks) {
-        err_set(e, ERR_NOMEM, "no memory for a group");
-        return NULL;
-    }
+    *out = NULL;
+    if (!ranks)
+        return err_set(e, ERR_NOMEM, "no memory for a group");
     for (;; ++*s) {
         if (take_int(s, ",:", &r) < 0 || r < 0 || r >= size) {
-            err_set(e, ERR_INVALID_VAL, "group: ranks of 0..%d, separated by commas, wanted",
-                    size - 1);
             free(ranks);
-            return NULL;
+            return err_set(e, ERR_INVALID_VAL, "group: ranks of 0..%d, separated by commas, "
+                           "wanted", size - 1);
         }
         ranks[(*n)++] = (int)r;
         if (**s != ',')
@@ -158,7 +156,11 @@ static int *take_ranks(const char **s, int size, size_t *n, struct err *e)
         if (!kept || ranks[kept - 1] != ranks[i])
             ranks[kept++] = ranks[i];
     *n = kept;
-    return ranks;
+    if (kept == (size_t)size)
+        free(ranks);
+    else
+        *out = ranks;
+    return 0;
 }
 
 /* group=<who>:<tag>, who being WORLD, NODE or a list of ranks. */
@@ -172,7 +174,7 @@ static int parse_group(const char *s, int size, struct fence_id *id, int **ranks
         s += 5;
     else if (!strncmp(s, "NODE", 4))     /* the job's ranks here: all of them */
         s += 4;
-    else if (!(*ranks = take_ranks(&s, size, &id->n, e)))
+    else if (take_ranks(&s, size, ranks, &id->n, e) < 0)
         return -1;
     if (*s == ':' && s++ && take_int(&s, "", &tag) < 0)
         goto bad;

@@ -70,7 +70,8 @@ enum {
     HAS_FOUND    = 1,        /* PMI-2: found=TRUE/FALSE */
     HAS_INFO     = 2,        /* PMI-1: info=ok/fail */
     MISS_IS_FAIL = 4,        /* PMI-2: a miss has rc=1 (name-lookup), else rc=0 */
-    NO_REPLY     = 8,        /* errors are not answered either (abort) */
+    NO_REPLY     = 8,        /* errors are not answered either (abort); arguments that
+                                cannot be understood count as absent */
     NO_MEMBER    = 16        /* also from a peer that has not said which rank it is */
 };
 

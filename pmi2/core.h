@@ -59,6 +59,8 @@ struct conn {
     bool                wide;        /* can take values over LIMIT_VALUE_OLD */
     bool                reading;     /* replies are gathered in server->batch */
     unsigned            parked;      /* requests in the list */
+    size_t              queued;      /* reply bytes that the host has not sent yet */
+    struct buf          later;       /* owned: input to be served when it may go on */
     struct requests     order;       /* parked, by arrival */
 };
 

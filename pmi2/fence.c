@@ -151,27 +151,25 @@ static char *(*take_ring_texts(struct fence *f))[2]
     return text;
 }
 
-static void ring_field(struct request *rq, int field, const char *text)
-{
-    if (text)
-        reply_text(rq, field, text, strlen(text));
-}
-
 static void release_ring(struct fence *f)
 {
     char *(*text)[2] = take_ring_texts(f);
-    struct err e = { ERR_NOMEM, "no memory for the ring" };
+    const char *left, *right;
     struct request *rq;
+    struct err e;
 
+    err_set(&e, ERR_OTHER, text ? "a neighbour has left" : "no memory for the ring");
     while ((rq = next_released(f))) {
         size_t r = (size_t)rq->conn->member->rank;
 
         reply_int(rq, 0, (long long)r);
-        if (text) {
-            ring_field(rq, 1, text[(r + f->n - 1) % f->n][1]);
-            ring_field(rq, 2, text[(r + 1) % f->n][0]);
+        left = text ? text[(r + f->n - 1) % f->n][1] : NULL;
+        right = text ? text[(r + 1) % f->n][0] : NULL;
+        if (left && right) {
+            reply_text(rq, 1, left, strlen(left));
+            reply_text(rq, 2, right, strlen(right));
         }
-        request_finish(rq, text ? REPLY : FAILED, &e);
+        request_finish(rq, left && right ? REPLY : FAILED, &e);
     }
     for (size_t i = 0; text && i < f->n; i++) {
         free(text[i][0]);

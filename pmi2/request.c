@@ -180,9 +180,11 @@ static bool must_wait(const struct request *rq)
     return false;
 }
 
-static void out_of_memory(struct conn *c)
+/* A reply that can be neither sent nor kept. */
+static void give_up(struct conn *c)
 {
-    conn_fail(c, "no memory for a reply");
+    conn_fail(c, c->parked >= LIMIT_PARKED ? "too many requests wait for their answers"
+                                           : "no memory for a reply");
 }
 
 /* Answer a request that was never parked; it may have to wait for its turn. */
@@ -205,7 +207,7 @@ void request_answer(struct request *rq, enum outcome o, const struct err *e)
         kept->answered = true;
     }
     if (!kept || kept->reply.failed)
-        out_of_memory(c);
+        give_up(c);
 }
 
 void request_finish(struct request *rq, enum outcome o, const struct err *e)
@@ -218,7 +220,7 @@ void request_finish(struct request *rq, enum outcome o, const struct err *e)
     }
     format_reply(rq, o, e, &rq->reply);
     if (rq->reply.failed) {
-        out_of_memory(c);
+        give_up(c);
         return;
     }
     rq->answered = true;

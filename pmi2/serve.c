@@ -46,14 +46,21 @@ void conn_free(struct conn *c)
     if (c->member && c->member->conn == c)
         c->member->conn = NULL;
     framer_clear(&c->framer);
+    buf_clear(&c->later);
     free(c);
 }
 
 struct member *conn_member(const struct conn *c) { return c->member; }
 
+/* Enough is waiting, in one direction or the other. */
+static bool must_pause(const struct conn *c)
+{
+    return c->parked >= LIMIT_PARKED || c->queued > LIMIT_QUEUED;
+}
+
 bool conn_full(const struct conn *c)
 {
-    return c->parked >= LIMIT_PARKED;
+    return must_pause(c) || c->later.len;
 }
 
 int conn_claim(struct conn *c, long long rank, struct err *e)
@@ -76,7 +83,7 @@ static void send_batch(struct conn *c)
     struct server *s = c->server;
 
     if (s->batch.len)
-        s->ops.send(s->host, c->link, buf_bytes(&s->batch), s->batch.len);
+        c->queued = s->ops.send(s->host, c->link, buf_bytes(&s->batch), s->batch.len);
     buf_reset(&s->batch);
 }
 
@@ -218,7 +225,8 @@ static void trace_in(struct conn *c, const struct frame *f)
 /* Everything about a request that its handler need not look at. */
 static int check_request(struct request *rq, const struct msg *m, struct err *e)
 {
-    if (take_thrid(rq, m, e) < 0 || check_state(rq, e) < 0 || take_args(rq, m, e) < 0)
+    if (take_thrid(rq, m, e) < 0 || check_state(rq, e) < 0 ||
+        (take_args(rq, m, e) < 0 && !(rq->cmd->flags & NO_REPLY)))
         return err_context(e, "%s", rq->cmd->name[rq->conn->framer.wire]);
     return 0;
 }
@@ -276,23 +284,52 @@ static void serve(struct conn *c, struct frame *f)
     reply_unknown(&rq, &s->in, &e);
 }
 
-void conn_input(struct conn *c, char *data, size_t len)
+/* The frames of data, up to where the connection has to pause.  What framer_next
+ * said last; data and len are moved past what was served. */
+static int serve_frames(struct conn *c, char **data, size_t *len, struct err *e)
 {
     struct frame f;
+    int got = 0;
+
+    while (c->state != CONN_FAILED && !must_pause(c) &&
+           (got = framer_next(&c->framer, data, len, &f, e)) > 0) {
+        serve(c, &f);
+        if (c->server->batch.len > LIMIT_BATCH)
+            send_batch(c);
+    }
+    return got;
+}
+
+void conn_input(struct conn *c, char *data, size_t len)
+{
     struct err e = { 0 };
     int got = 0;
 
     if (c->state == CONN_FAILED)
         return;
     c->reading = true;
-    while (c->state != CONN_FAILED && (got = framer_next(&c->framer, &data, &len, &f, &e)) > 0)
-        serve(c, &f);
+    if (!c->later.len)
+        got = serve_frames(c, &data, &len, &e);
     if (got < 0) {
         reply_unknown(&(struct request){ .conn = c }, &(struct msg){ .cmd = "" }, &e);
         conn_fail(c, e.text);
+    } else if (len) {
+        buf_add(&c->later, data, len);
     }
-    if (c->server->batch.failed)
+    if (c->server->batch.failed || c->later.failed)
         conn_fail(c, "no memory for a reply");
     c->reading = false;
     send_batch(c);
+}
+
+void conn_resume(struct conn *c, size_t queued)
+{
+    struct buf input = c->later;
+
+    c->queued = queued;
+    if (must_pause(c) || !input.len)
+        return;
+    c->later = (struct buf)BUF_INIT;
+    conn_input(c, buf_bytes(&input), input.len);
+    buf_clear(&input);
 }

@@ -32,8 +32,7 @@ enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 /* What the core asks of its host.  `host` is what server_new was given; a
  * connection is named by the pointer that conn_new was given as its link. */
 struct host_ops {
-    /* Send bytes, or queue them.  The number of bytes then waiting unsent.  A
-     * host whose number exceeds LIMIT_QUEUED stops reading that connection. */
+    /* Send bytes, or queue them.  The number of bytes then waiting unsent. */
     size_t (*send)(void *host, void *link, const char *data, size_t len);
     /* The peer broke the protocol: send what is queued if that is possible at
      * once, then close.  The host calls conn_free when it has. */
@@ -117,8 +116,12 @@ void         conn_free(struct conn *c);          /* its parked requests are drop
 void conn_input(struct conn *c, char *data, size_t len);
 /* The peer closed its end. */
 void conn_eof(struct conn *c);
-/* Whether the core wants no more input now: too many requests are parked. */
+/* Whether the core wants no more input now: too many requests wait for their
+ * answers, or too many replies for the peer to read them.  It keeps what it was
+ * given meanwhile and goes on with it at conn_resume. */
 bool conn_full(const struct conn *c);
+/* queued reply bytes of this connection are still unsent; goes on if it may. */
+void conn_resume(struct conn *c, size_t queued);
 struct member *conn_member(const struct conn *c);
 
 #endif

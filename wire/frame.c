@@ -30,17 +30,19 @@ static bool starts(const char *s, size_t len, const char *with)
     return !memcmp(s, with, len < n ? len : n);
 }
 
-/* What a stream holds that is not PMI, shown in an error: some bytes, escaped. */
+/* What a stream holds that is not PMI, shown in an error: its first bytes as they
+ * are, for whoever shows them to escape. */
 static int garbage(struct framer *f, const char *s, size_t len, const char *want,
                    struct err *e)
 {
-    struct buf b = BUF_INIT;
+    char found[24 + 1];
+    size_t n = len < 24 ? len : 24;
 
-    buf_escaped(&b, s, len < 24 ? len : 24);
-    err_set(e, ERR_INVALID_ARG, "byte %llu: %s expected, found \"%s\"", f->offset, want,
-            b.failed || !b.len ? "" : buf_bytes(&b));
-    buf_clear(&b);
-    return -1;
+    for (size_t i = 0; i < n; i++)
+        found[i] = s[i] ? s[i] : '?';
+    found[n] = '\0';
+    return err_set(e, ERR_INVALID_ARG, "byte %llu: %s expected, found \"%s\"", f->offset,
+                   want, found);
 }
 
 static int too_long(struct framer *f, const char *what, size_t max, struct err *e)

@@ -64,6 +64,9 @@ enum {
      * requests are then not read either until it does. */
     LIMIT_QUEUED = 1 << 20,
 
+    /* Replies to one connection that are gathered before they are sent. */
+    LIMIT_BATCH = 65536,
+
     /* Different group barriers (PMI-1.2) open at once in one job. */
     LIMIT_GROUPS = 4096,
 

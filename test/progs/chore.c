@@ -1,7 +1,6 @@
 /* chore.c - what ordinary programs do to a launcher: chore MODE [ARG]...
  *
  *   lines N          N lines "RANK NUMBER xxx...", of many lengths, in odd pieces
- *   bytes N          N bytes that follow from the rank, in pieces of odd sizes
  *   flood            lines for ever
  *   ignore           ignores TERM, INT, HUP, QUIT; "ready"; sleeps
  *   show             prints the name of each signal that comes, "ready" first
@@ -70,23 +69,6 @@ static void lines(long count)
         }
     }
     put(text, have);
-}
-
-/* The same bytes as output.py makes of a rank: an LCG's third byte. */
-static void bytes(long count)
-{
-    static char data[70000];
-    uint32_t seed = (uint32_t)rank + 1, sizes = 5;
-
-    while (count > 0) {
-        long n = 1 + next_random(&sizes) % (long)sizeof data;
-
-        n = n < count ? n : count;
-        for (long i = 0; i < n; i++)
-            data[i] = (char)(next_random(&seed) >> 8);
-        put(data, (size_t)n);
-        count -= n;
-    }
 }
 
 static void on_signal(int signo)
@@ -185,8 +167,6 @@ int main(int argc, char **argv)
     rank = getenv("PMI_RANK") ? atoi(getenv("PMI_RANK")) : 0;
     if (!strcmp(mode, "lines"))
         lines(atol(arg));
-    else if (!strcmp(mode, "bytes"))
-        bytes(atol(arg));
     else if (!strcmp(mode, "flood"))
         lines(1L << 40);
     else if (!strcmp(mode, "show"))

@@ -16,6 +16,9 @@ def who(rank, program):
 
 def ends(words, status, message, **more):
     """One message line, matching whole; none wanted: message is None."""
+    write_file(tmp() + "/no-interpreter", "#!/no/such/interpreter\n", 0o755)
+    write_file(tmp() + "/bad-elf", b"\x7fELF\x02\x01\x01" + bytes(100), 0o755)
+    words = [str(w).replace("@", tmp() + "/") if str(w)[0] == "@" else w for w in words]
     r = run(*words, **more)
     same(r.status, status, f"status of {r}")
     need(r.raw >= 0, "the launcher exits", repr(r))
@@ -63,6 +66,9 @@ CAUSES = [
      r"mpiexec_lite: /etc/passwd: Permission denied"),
     ("a missing working folder", ["-wdir", "/no/such", "-n", 2, "true"], 255,
      r"mpiexec_lite: .*/no/such.*No such file or directory"),
+    ("a script whose interpreter is missing", ["-n", 2, "@no-interpreter"], 127,
+     r"mpiexec_lite: .*no-interpreter.*"),
+    ("an executable of another kind", ["-n", 1, "@bad-elf"], 126, r"mpiexec_lite: .*bad-elf.*"),
     ("the time limit", ["-timeout", 0.5, "-n", 2, "sleep", 60], 124,
      r"mpiexec_lite: .*APPLICATION TIMED OUT.*"),
     ("the time limit with a rank that ignores TERM", ["-timeout", 0.5, "-n", 1, CHORE, "ignore"],
@@ -106,6 +112,22 @@ AGAIN = ["exit 5", "before init: exit 5", "inside PMI: exit 7", "SIGSEGV of one"
 def again(words, status, message):
     for _ in range(5):
         ends(words, status, message)
+
+
+@rows([("abort of a job whose ranks all ignore SIGTERM", """
+            c.send(c.message("cmd=abort;exitcode=4;message=why;"))"""),
+       ("a broken message in a job whose ranks all ignore SIGTERM", """
+            c.send(b"garbage")""")])
+def stubborn(deed):
+    r = run("-n", 2, *py(f"""
+        import signal
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        c = Client(2)
+        c.fence()
+        if rank == 0:{deed}
+        time.sleep(80)
+    """), limit=30)
+    same(r.status, 4 if "abort" in deed else 1, f"status of {r}")
 
 
 def abort_rank(text):
@@ -262,7 +284,7 @@ def usage(words, text):
 @rows([(" ".join(words), words, text) for words, text in (
     (["-h"], "Usage: mpiexec_lite"), (["-help"], "Usage: mpiexec_lite"),
     (["--HELP"], "Usage: mpiexec_lite"), (["-version"], "."), (["-info"], "."),
-    (["-n", "-h"], "number"), (["-outfile", "-help"], "file"))])
+    (["-n", "-h"], "Start N processes"), (["-outfile", "-help"], "file"))])
 def asked(words, text):
     r = good(*words)
     need(text in r.out.decode(), f"stdout has {text!r}", repr(r))

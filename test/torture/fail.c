@@ -67,14 +67,14 @@ static bool signal_fd[1024];     /* those of signalfd: never read in part */
 #define REAL(name) ((__typeof__(&name))real(#name, &(static_##name)))
 #define HOLD(name) static void *static_##name;
 
-static bool resolving;
+static int resolving;              /* dlsym is at work, and may come back here */
 
 static void *real(const char *name, void **held)
 {
     if (!*held) {
-        resolving = true;
+        resolving++;
         *held = dlsym(RTLD_NEXT, name);
-        resolving = false;
+        resolving--;
     }
     return *held;
 }
@@ -116,14 +116,23 @@ static bool is_stderr(int fd)
     return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/* Could the kernel have said EAGAIN? */
-static bool may_say_again(enum class c, int fd, int flags)
+/* Could the kernel have said err there?  What it says of a socket's peer that is
+ * gone, it goes on saying: the socket is shut. */
+static bool legal(enum class c, int err, int fd, int flags)
 {
-    if (c != C_read && c != C_write)
+    struct stat st;
+    bool socket;
+
+    if ((c != C_read && c != C_write) || err == EINTR)
         return true;
-    if (flags & MSG_DONTWAIT)
-        return true;
-    return (REAL(fcntl)(fd, F_GETFL) & O_NONBLOCK) != 0;
+    if (err == EAGAIN)
+        return (flags & MSG_DONTWAIT) || (REAL(fcntl)(fd, F_GETFL) & O_NONBLOCK);
+    socket = REAL(fstat)(fd, &st) == 0 && S_ISSOCK(st.st_mode);
+    if (err == EIO || err == ENOSPC)
+        return !socket;
+    if (socket && (err == EPIPE || err == ECONNRESET))
+        shutdown(fd, SHUT_RDWR);
+    return socket || err == EPIPE;
 }
 
 /* Count a call.  The errno that it is to fail with, or 0. */
@@ -137,7 +146,7 @@ static int hit(enum class c, int fd, int flags)
     if (shared->mode != FAIL || shared->role != role || shared->class != c ||
         (n != shared->k && !(shared->sticky && n > shared->k)))
         return 0;
-    if (shared->err == EAGAIN && !may_say_again(c, fd, flags)) {
+    if (!legal(c, (int)shared->err, fd, flags)) {
         shared->fired = 2;
         return 0;
     }
@@ -252,14 +261,14 @@ void *realloc(void *p, size_t n)
 
 void free(void *p)
 {
-    if (!is_early(p))
-        REAL(free)(p);
+    if (!p || is_early(p) || (resolving && !static_free))
+        return;
+    REAL(free)(p);
 }
 
 /* Under a sanitizer these would not come to malloc above. */
-char *strndup(const char *s, size_t max)
+static char *copy_of(const char *s, size_t n)
 {
-    size_t n = strnlen(s, max);
     char *copy = malloc(n + 1);
 
     if (copy) {
@@ -269,9 +278,14 @@ char *strndup(const char *s, size_t max)
     return copy;
 }
 
+char *strndup(const char *s, size_t max)
+{
+    return copy_of(s, strnlen(s, max));
+}
+
 char *strdup(const char *s)
 {
-    return strndup(s, SIZE_MAX);
+    return copy_of(s, strlen(s));
 }
 
 /* --- reading and writing ----------------------------------------------- */

@@ -389,13 +389,21 @@ static inline void fake_nothing_left(struct fake *f)
             assert_string_equal(at, "no more events");
 }
 
+static inline void fake_show(const char *step)
+{
+    struct buf b = BUF_INIT;
+
+    buf_escaped(&b, step, strlen(step));
+    print_message("    %.300s\n", b.failed ? "?" : buf_bytes(&b));
+    buf_clear(&b);
+}
+
 /* Tell the story; piece: bytes that arrive at once. */
 static inline void story_tell(const struct story *s, struct fake *f, size_t piece)
 {
     for (int i = 0; i < FAKE_STEPS && s->steps[i]; i++) {
         if (!f->careless)
-            print_message("    %s%s", s->steps[i],
-                          strchr(s->steps[i], '\n') ? "" : "\n");
+            fake_show(s->steps[i]);
         fake_step(f, s->steps[i], piece);
     }
     if (!f->careless)

@@ -67,6 +67,10 @@ static const struct story stories[] = {
         INIT("1", "1"), TO_INIT("1", "1"), "0S2",
         "0> cmd=get_appnum\n", "0< cmd=appnum rc=0 appnum=0\n",
         "0> cmd=finalize\n", "0< cmd=finalize_ack rc=0\n" } },
+    { "init while a barrier waits", .size = 2, .steps = { "0+1", "1+1", "0> cmd=barrier_in\n",
+        "0> cmd=finalize\n", INIT("2", "0"), "0=", "1> cmd=barrier_in\n",
+        "1< cmd=barrier_out rc=0\n", "0< cmd=barrier_out rc=0\ncmd=finalize_ack rc=0\n",
+        "0< cmd=response_to_init rc=1 msg=requests_of_this_connection_are_still_waiting\n" } },
     { "PMI-2 after PMI-1 was finalized", .steps = { "0+1", "0> cmd=finalize\n",
         "0< cmd=finalize_ack rc=0\n", INIT("2", "0"), TO_INIT("2", "0"),
         "0} cmd=fullinit;", "0{ " FULLINIT("0", "1", "0") } },
@@ -394,6 +398,22 @@ static void test_nul(void **state)
     fake_close(&f);
 }
 
+/* SIMPLE2 of MPICH 4.0 counts six bytes too many (Q15): a NUL and what lies behind. */
+static void test_miscount(void **state)
+{
+    static const char in[] = "    20cmd=job-getid;\0\x7f\xff;=x    14cmd=job-getid;";
+    struct fake f;
+
+    (void)state;
+    assert_true(fake_open(&f, &(struct story){ .size = 1 }));
+    fake_step(&f, "0+2", SIZE_MAX);
+    fake_input(&f, '0', in, sizeof in - 1, SIZE_MAX);
+    fake_step(&f, "0{ cmd=job-getid-response;rc=0;jobid=job0;", SIZE_MAX);
+    fake_step(&f, "0{ cmd=job-getid-response;rc=0;jobid=job0;", SIZE_MAX);
+    fake_nothing_left(&f);
+    fake_close(&f);
+}
+
 /* Many requests that wait: the one too many is refused, the others are served. */
 static void test_parked(void **state)
 {
@@ -439,7 +459,8 @@ static const struct story hungry = {
         "1} cmd=info-getnodeattr;thrid=2;key=a;wait=TRUE;",
         "1} cmd=info-getnodeattr;key=a;wait=TRUE;", "1} cmd=kvs-get;key=b;",
         "1} cmd=nonsense;", "1} cmd=info-getnodeattr;key=never;wait=TRUE;",
-        "1} cmd=ring;ring-left=l;", "0> cmd=barrier_in group=2,0:5\n", "c> cmd=barrier_in group=0,2:5\n",
+        "1} cmd=ring;ring-left=l;", "0> cmd=barrier_in group=2,0:5\n",
+        "c> cmd=barrier_in group=0,2:5\n",
         "A} cmd=info-getjobattr;key=universeSize;", "A} cmd=info-getjobattr;key=localRanks;",
         "A} cmd=name-publish;name=s;port=p;", "1} cmd=name-lookup;name=s;",
         "0> cmd=get key=PMI_process_mapping\n", "0> cmd=lookup_name service=s\n",
@@ -505,8 +526,10 @@ static void test_no_memory(void **state)
         before = memory_live;
         memory_after(k);
         bad = tell_all(s, &said);
-        if (!memory_hit)
+        if (!memory_hit) {
+            buf_clear(&said);
             break;
+        }
         other = said.len != usual.len ||
                 (usual.len && memcmp(buf_bytes(&said), buf_bytes(&usual), usual.len));
         if (other && !bad && !memmem(buf_bytes(&said), said.len, "rc=2", 4)) {
@@ -528,6 +551,7 @@ int main(void)
         cmocka_unit_test(test_add_commands),
         cmocka_unit_test(test_trace),
         cmocka_unit_test(test_nul),
+        cmocka_unit_test(test_miscount),
         cmocka_unit_test(test_parked),
         { "no memory: a dialogue", test_no_memory, NULL, NULL, (void *)&hungry },
         { "no memory: wake-ups and a ring", test_no_memory, NULL, NULL, (void *)&hungry_wake },

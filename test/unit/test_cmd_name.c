@@ -1,0 +1,152 @@
+/* test_cmd_name.c - pmi2/cmd_name: publish, lookup, unpublish, whose a name is. */
+#include "test/unit/fake_host.h"
+
+#include "wire/limits.h"
+
+static const struct story stories[] = {
+    { "publish, lookup, unpublish", .steps = { "0+1",
+        "0> cmd=publish_name service=s port=tag#0$desc 1;x\n",
+        "0< cmd=publish_result rc=0 info=ok\n", "0> cmd=lookup_name service=s\n",
+        "0< cmd=lookup_result rc=0 info=ok port=tag#0$desc 1;x\n",
+        "0> cmd=unpublish_name service=s\n", "0< cmd=unpublish_result rc=0 info=ok\n",
+        "0> cmd=lookup_name service=s\n",
+        "0< cmd=lookup_result rc=1 info=fail msg=service_not_found\n",
+        "0> cmd=unpublish_name service=s\n",
+        "0< cmd=unpublish_result rc=14 info=fail msg=service_not_found\n" } },
+    { "the same, PMI-2: both names of the port (R9, R10, Q8)", .steps = { "0+2",
+        "0} cmd=name-publish;name=s;port=p;;1;infokeycount=0;",
+        "0{ cmd=name-publish-response;rc=0;", "0} cmd=name-lookup;name=s;infokeycount=0;",
+        "0{ cmd=name-lookup-response;rc=0;found=TRUE;value=p;;1;port=p;;1;",
+        "0} cmd=name-unpublish;name=s;infokeycount=0;", "0{ cmd=name-unpublish-response;rc=0;",
+        "0} cmd=name-lookup;name=s;",
+        "0{ cmd=name-lookup-response;rc=1;found=FALSE;errmsg=service_not_found;",
+        "0} cmd=name-unpublish;name=s;",
+        "0{ cmd=name-unpublish-response;rc=14;errmsg=service_not_found;" } },
+    { "info pairs are taken and ignored (Q8)", .steps = { "0+2",
+        "0} cmd=name-publish;name=s;port=p;infokeycount=1;infokey0=a;infoval0=b;",
+        "0{ cmd=name-publish-response;rc=0;" } },
+    { "a duplicate", .size = 2, .steps = { "0+1", "1+2",
+        "0> cmd=publish_name service=s port=p\n", "0< cmd=publish_result rc=0 info=ok\n",
+        "0> cmd=publish_name service=s port=q\n",
+        "0< cmd=publish_result rc=4 info=fail msg=service_s_is_published_already\n",
+        "1} cmd=name-publish;name=s;port=q;",
+        "1{ cmd=name-publish-response;rc=4;errmsg=service s is published already;",
+        "1} cmd=name-lookup;name=s;",
+        "1{ cmd=name-lookup-response;rc=0;found=TRUE;value=p;port=p;" } },
+    { "published again after it was taken back", .steps = { "0+2",
+        "0} cmd=name-publish;name=s;port=p;", "0} cmd=name-unpublish;name=s;",
+        "0} cmd=name-publish;name=s;port=q;", "0} cmd=name-lookup;name=s;",
+        "0{ cmd=name-publish-response;rc=0;", "0{ cmd=name-unpublish-response;rc=0;",
+        "0{ cmd=name-publish-response;rc=0;",
+        "0{ cmd=name-lookup-response;rc=0;found=TRUE;value=q;port=q;" } },
+    { "across two jobs: only the owner takes it back", .size = 2, .size2 = 1, .steps = {
+        "0+2", "1+1", "A+2", "0} cmd=name-publish;name=s;port=p;",
+        "0{ cmd=name-publish-response;rc=0;", "A} cmd=name-lookup;name=s;",
+        "A{ cmd=name-lookup-response;rc=0;found=TRUE;value=p;port=p;",
+        "A} cmd=name-unpublish;name=s;",
+        "A{ cmd=name-unpublish-response;rc=14;errmsg=service s belongs to another job;",
+        "A} cmd=name-publish;name=s;port=q;",
+        "A{ cmd=name-publish-response;rc=4;errmsg=service s is published already;",
+        "1> cmd=unpublish_name service=s\n", "1< cmd=unpublish_result rc=0 info=ok\n" } },
+    { "missing arguments", .steps = { "0+1", "0> cmd=publish_name port=p\n",
+        "0< cmd=publish_result rc=3 info=fail msg=publish_name:_no_service\n",
+        "0> cmd=publish_name service=s\n",
+        "0< cmd=publish_result rc=3 info=fail msg=publish_name:_no_port\n",
+        "0> cmd=lookup_name\n", "0< cmd=lookup_result rc=3 info=fail msg=lookup_name:_no_service\n",
+        "0> cmd=unpublish_name\n",
+        "0< cmd=unpublish_result rc=3 info=fail msg=unpublish_name:_no_service\n" } },
+    { "missing arguments, PMI-2", .steps = { "0+2", "0} cmd=name-publish;port=p;",
+        "0{ cmd=name-publish-response;rc=3;errmsg=name-publish: no name;",
+        "0} cmd=name-publish;name=s;",
+        "0{ cmd=name-publish-response;rc=3;errmsg=name-publish: no port;",
+        "0} cmd=name-lookup;",
+        "0{ cmd=name-lookup-response;rc=3;found=FALSE;errmsg=name-lookup: no name;" } },
+    { "an empty name", .steps = { "0+2", "0} cmd=name-publish;name=;port=p;",
+        "0{ cmd=name-publish-response;rc=3;errmsg=the service name is empty;",
+        "0} cmd=name-unpublish;name=;",
+        "0{ cmd=name-unpublish-response;rc=3;errmsg=the service name is empty;",
+        "0} cmd=name-lookup;name=;",
+        "0{ cmd=name-lookup-response;rc=3;found=FALSE;errmsg=the service name is empty;" } },
+    { "no name service", .options = { .no_names = true }, .steps = { "0+1",
+        "0> cmd=publish_name service=s port=p\n",
+        "0< cmd=publish_result rc=14 info=fail msg=there_is_no_name_service\n",
+        "0> cmd=lookup_name service=s\n",
+        "0< cmd=lookup_result rc=14 info=fail msg=there_is_no_name_service\n" } },
+    { "not UTF-8", .steps = { "0+2", "0} cmd=name-publish;name=\xff;port=p;",
+        "0{ cmd=name-publish-response;rc=6;errmsg=name-publish: name is not UTF-8;" } },
+};
+
+static void say(struct fake *f, const char *form, int n, const char *tail)
+{
+    struct buf step = BUF_INIT;
+
+    buf_printf(&step, form, n);
+    buf_str(&step, tail);
+    fake_step(f, buf_bytes(&step), SIZE_MAX);
+    buf_clear(&step);
+}
+
+/* So many names and no more; one taken back makes room. */
+static void test_many(void **state)
+{
+    struct fake *f = malloc(sizeof *f);
+
+    (void)state;
+    assert_non_null(f);
+    assert_true(fake_open(f, &(struct story){ .size = 1 }));
+    fake_step(f, "0+2", SIZE_MAX);
+    for (int i = 0; i < LIMIT_NAMES; i++) {
+        say(f, "0} cmd=name-publish;name=s%d;", i, "port=p;");
+        fake_step(f, "0{ cmd=name-publish-response;rc=0;", SIZE_MAX);
+    }
+    fake_step(f, "0} cmd=name-publish;name=more;port=p;", SIZE_MAX);
+    fake_step(f, "0{ cmd=name-publish-response;rc=2;errmsg=more than 10000 names are "
+              "published;", SIZE_MAX);
+    fake_step(f, "0} cmd=name-unpublish;name=s5;", SIZE_MAX);
+    fake_step(f, "0{ cmd=name-unpublish-response;rc=0;", SIZE_MAX);
+    fake_step(f, "0} cmd=name-publish;name=more;port=p;", SIZE_MAX);
+    fake_step(f, "0{ cmd=name-publish-response;rc=0;", SIZE_MAX);
+    fake_close(f);
+    free(f);
+}
+
+static const struct { const char *name; size_t service, port; const char *reply; } longs[] = {
+    { "the longest", LIMIT_SERVICE, LIMIT_PORT, "0{ cmd=name-publish-response;rc=0;" },
+    { "name too long", LIMIT_SERVICE + 1, 1,
+      "0{ cmd=name-publish-response;rc=8;errmsg=name-publish: name is 1025 bytes, at most 1024;" },
+    { "port too long", 1, LIMIT_PORT + 1,
+      "0{ cmd=name-publish-response;rc=8;errmsg=name-publish: port is 1025 bytes, at most 1024;" },
+};
+
+static void test_long(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_OF(longs); i++) {
+        struct fake *f = malloc(sizeof *f);
+        struct buf step = BUF_INIT;
+
+        print_message("  %s\n", longs[i].name);
+        assert_non_null(f);
+        assert_true(fake_open(f, &(struct story){ .size = 1 }));
+        fake_step(f, "0+2", SIZE_MAX);
+        buf_str(&step, "0} cmd=name-publish;name=");
+        for (size_t k = 0; k < longs[i].service; k++)
+            buf_char(&step, 'n');
+        buf_str(&step, ";port=");
+        for (size_t k = 0; k < longs[i].port; k++)
+            buf_char(&step, 'p');
+        buf_char(&step, ';');
+        fake_step(f, buf_bytes(&step), SIZE_MAX);
+        fake_step(f, longs[i].reply, SIZE_MAX);
+        buf_clear(&step);
+        fake_close(f);
+        free(f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest more[] = { cmocka_unit_test(test_many), cmocka_unit_test(test_long) };
+
+    return stories_run("cmd_name", stories, N_OF(stories), more, N_OF(more));
+}

@@ -1,0 +1,147 @@
+/* test_mpicheck.c - mpiexec_lite/mpicheck: which library a program needs, from ELF
+ * files made here, and from what is no ELF file at all. */
+#include "mpiexec_lite/mpicheck.h"
+
+#include <fcntl.h>
+#include <gelf.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define N_OF(a) (sizeof (a) / sizeof *(a))
+
+static char name[] = "/tmp/test_mpicheck.XXXXXX";
+
+static Elf_Scn *add_section(Elf *elf, Elf64_Word type, Elf64_Word link, void *data, size_t len,
+                            size_t entry)
+{
+    Elf_Scn *scn = elf_newscn(elf);
+    Elf_Data *d = elf_newdata(scn);
+    Elf64_Shdr *head = elf64_getshdr(scn);
+
+    d->d_align = 8;
+    d->d_buf = data;
+    d->d_size = len;
+    d->d_type = type == SHT_DYNAMIC ? ELF_T_DYN : ELF_T_BYTE;
+    d->d_version = EV_CURRENT;
+    head->sh_type = type;
+    head->sh_link = link;
+    head->sh_entsize = entry;
+    return scn;
+}
+
+/* An ELF file that needs two libraries. */
+static void make(const char *first, const char *second)
+{
+    char strings[200] = "\0";
+    Elf64_Dyn dyn[4] = { { DT_NEEDED, { 1 } }, { DT_NEEDED, { 2 + strlen(first) } },
+                         { DT_FLAGS, { 0 } }, { DT_NULL, { 0 } } };
+    size_t len = 3 + strlen(first) + strlen(second);
+    int fd = open(name, O_RDWR | O_TRUNC | O_CLOEXEC);
+    Elf64_Ehdr *head;
+    Elf *elf;
+
+    assert_true(fd >= 0);
+    strcpy(strings + 1, first);
+    strcpy(strings + 2 + strlen(first), second);
+    elf_version(EV_CURRENT);
+    elf = elf_begin(fd, ELF_C_WRITE, NULL);
+    assert_non_null(elf);
+    head = elf64_newehdr(elf);
+    head->e_ident[EI_DATA] = ELFDATA2LSB;
+    head->e_machine = EM_X86_64;
+    head->e_type = ET_DYN;
+    head->e_version = EV_CURRENT;
+    add_section(elf, SHT_STRTAB, 0, strings, len, 0);
+    add_section(elf, SHT_DYNAMIC, 1, dyn, sizeof dyn, sizeof *dyn);
+    assert_true(elf_update(elf, ELF_C_WRITE) > 0);
+    elf_end(elf);
+    close(fd);
+}
+
+static const struct { const char *first, *second, *library; } cases[] = {
+    { "libc.so.6", "libm.so.6", NULL },
+    { "libmpich.so.12", "libc.so.6", "libmpich.so.12" },
+    { "libc.so.6", "libmpi.so.40", "libmpi.so.40" },
+    { "libmpi_mpifh.so.40", "libmpi.so.40", "libmpi_mpifh.so.40" },
+    { "libmpichfort.so.12", "libc.so.6", "libmpichfort.so.12" },
+    { "libmpiwrapper.so", "libxmpi.so.1", NULL },
+};
+
+static void test_elf(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        char found[100] = "";
+
+        print_message("  %s, %s\n", cases[i].first, cases[i].second);
+        make(cases[i].first, cases[i].second);
+        assert_int_equal(mpicheck_library(name, found, sizeof found), cases[i].library != NULL);
+        assert_string_equal(found, cases[i].library ? cases[i].library : "");
+    }
+    make("libmpich.so.12", "libc.so.6");
+    assert_true(mpicheck_library(name, (char[4]){ 0 }, 4));
+}
+
+/* Every prefix and every changed byte of such a file: no harm. */
+static void test_damaged(void **state)
+{
+    static unsigned char whole[4096];
+    char found[100];
+    ssize_t n;
+    int fd;
+
+    (void)state;
+    make("libmpich.so.12", "libc.so.6");
+    fd = open(name, O_RDONLY | O_CLOEXEC);
+    n = read(fd, whole, sizeof whole);
+    close(fd);
+    assert_true(n > 64);
+    for (ssize_t i = 0; i < n; i++) {
+        unsigned char bad = (unsigned char)(whole[i] ^ 0xff), good = whole[i];
+
+        fd = open(name, O_WRONLY | O_TRUNC | O_CLOEXEC);
+        assert_int_equal(write(fd, whole, (size_t)i), i);
+        mpicheck_library(name, found, sizeof found);
+        whole[i] = bad;
+        assert_int_equal(pwrite(fd, whole, (size_t)n, 0), n);
+        whole[i] = good;
+        close(fd);
+        mpicheck_library(name, found, sizeof found);
+    }
+}
+
+static void test_no_elf(void **state)
+{
+    char found[100] = "";
+
+    (void)state;
+    assert_false(mpicheck_library("/nonexistent/program", found, sizeof found));
+    assert_false(mpicheck_library("/etc/passwd", found, sizeof found));
+    assert_false(mpicheck_library("/tmp", found, sizeof found));
+    assert_false(mpicheck_library("/dev/null", found, sizeof found));
+    assert_false(mpicheck_library("/bin/sh", found, sizeof found));
+    assert_string_equal(found, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_elf), cmocka_unit_test(test_damaged), cmocka_unit_test(test_no_elf),
+    };
+    int fd = mkstemp(name), rc;
+
+    if (fd < 0)
+        return 1;
+    close(fd);
+    rc = cmocka_run_group_tests_name("mpicheck", tests, NULL, NULL);
+    unlink(name);
+    return rc;
+}

@@ -1,0 +1,473 @@
+/* test_output.c - mpiexec_lite/output: from the ranks' pipes to our stdout, our
+ * stderr and files.  Our own two are pipes while a test runs. */
+#include "mpiexec_lite/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "test/unit/fake_memory.h"
+
+#define N_OF(a) (sizeof (a) / sizeof *(a))
+
+enum { RANKS = 3, STEPS = 12 };
+
+static char folder[] = "/tmp/test_output.XXXXXX";
+static char buffer[65536];
+static int saved[2], ours[2][2], failures, failed_with;
+static char failed_place[200];
+
+static void on_failed(void *host, const char *place, int errnum)
+{
+    (void)host;
+    failures++;
+    failed_with = errnum;
+    snprintf(failed_place, sizeof failed_place, "%s", place);
+}
+
+static const struct output_ops ops = { on_failed };
+
+/* Make our stdout and stderr pipes that are read here. */
+static void redirect(void)
+{
+    fflush(NULL);
+    for (int i = 0; i < 2; i++) {
+        saved[i] = fcntl(1 + i, F_DUPFD_CLOEXEC, 10);
+        assert_int_equal(pipe2(ours[i], O_CLOEXEC), 0);
+        assert_int_equal(fcntl(ours[i][0], F_SETFL, O_NONBLOCK), 0);
+        assert_int_equal(dup2(ours[i][1], 1 + i), 1 + i);
+        close(ours[i][1]);
+    }
+    failures = failed_with = 0;
+    *failed_place = '\0';
+}
+
+static void restore(void)
+{
+    for (int i = 0; i < 2; i++) {
+        dup2(saved[i], 1 + i);
+        close(saved[i]);
+        if (ours[i][0] >= 0)
+            close(ours[i][0]);
+    }
+}
+
+/* No assertion may fail while our stdout is not ours: the first that would is noted
+ * here and raised after restore. */
+static char trouble[600];
+
+static void want(bool good, int line, const char *what)
+{
+    if (!good && !*trouble)
+        snprintf(trouble, sizeof trouble, "line %d: %s", line, what);
+}
+#define WANT(x) want(x, __LINE__, #x)
+
+static size_t take(int fd, char *out, size_t size)
+{
+    size_t n = 0;
+    ssize_t got;
+
+    while (n + 1 < size && (got = read(fd, out + n, size - 1 - n)) > 0)
+        n += (size_t)got;
+    out[n] = '\0';
+    return n;
+}
+
+struct run {
+    struct plan    plan;
+    struct output *o;
+    int            fd[RANKS][2];     /* the ranks' ends of stdout and stderr; -1 closed */
+};
+
+/* As the launcher does: what was put together goes out before it waits again. */
+static void turn(struct run *r)
+{
+    for (int i = 0; i < 3; i++) {
+        ev_run(ev_default_loop(0), EVRUN_NOWAIT);
+        output_flush(r->o);
+    }
+}
+
+static void add_rank(struct run *r, int rank)
+{
+    struct err e = { 0 };
+    int p[2][2];
+
+    for (int i = 0; i < 2; i++) {
+        WANT(pipe2(p[i], O_CLOEXEC) == 0);
+        fcntl(p[i][0], F_SETFL, O_NONBLOCK);
+        r->fd[rank][i] = p[i][1];
+    }
+    WANT(output_add(r->o, rank, p[0][0], p[1][0], &e) == 0);
+}
+
+static void start(struct run *r, int ranks)
+{
+    struct err e = { 0 };
+
+    *trouble = '\0';
+    redirect();
+    r->plan.apps = calloc(1, sizeof *r->plan.apps);
+    r->plan.napps = 1;
+    r->plan.apps->n = ranks;
+    r->o = output_new(ev_default_loop(0), &r->plan, "node", buffer, sizeof buffer, &ops, NULL,
+                      &e);
+    WANT(r->o != NULL);
+    for (int i = 0; i < ranks; i++)
+        add_rank(r, i);
+}
+
+static void close_ranks(struct run *r, int ranks)
+{
+    for (int i = 0; i < 2 * ranks; i++)
+        if (r->fd[i / 2][i % 2] >= 0) {
+            close(r->fd[i / 2][i % 2]);
+            r->fd[i / 2][i % 2] = -1;
+        }
+}
+
+static void stop(struct run *r)
+{
+    output_free(r->o);
+    free(r->plan.apps);
+    restore();
+    assert_string_equal(trouble, "");
+}
+
+/* Steps: "0out text", "1err text"; then what our stdout and stderr got, with every
+ * stream ended. */
+static const struct {
+    const char *name;
+    struct plan plan;
+    const char *steps[STEPS], *out, *err;
+} cases[] = {
+    { "one rank, as it comes", { .output_from = -1 }, { "0out a", "0out b\nc" }, "ab\nc", "" },
+    { "lines of two", { .output_from = -1 }, { "0out a", "1out b\n", "0out c\n", "1err x\n" },
+      "b\nac\n", "x\n" },
+    { "what is unfinished at the end", { .output_from = -1 }, { "0out a", "1out b\n" }, "b\na",
+      "" },
+    { "labels", { .output_from = -1, .label = (char *)"[%r@%h] " },
+      { "0out a\nb\n", "1err c\n", "1out d" }, "[0@node] a\n[0@node] b\n[1@node] d",
+      "[1@node] c\n" },
+    { "an empty label", { .output_from = -1, .label = (char *)"" }, { "0out a\n", "1out b\n" },
+      "a\nb\n", "" },
+    { "one rank's output only", { .output_from = 1 }, { "0out a\n", "1out b\n", "2err c\n",
+      "1err d\n" }, "b\n", "d\n" },
+    { "stderr to stdout", { .output_from = -1, .merge = true }, { "0out a\n", "0err b\n",
+      "1err c\n" }, "a\nb\nc\n", "" },
+};
+
+static void test_cases(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        struct run r = { .plan = cases[i].plan };
+        char out[1000], err[1000];
+        int ranks = cases[i].plan.output_from == 1 ? 3 : strncmp(cases[i].name, "one", 3) ? 2 : 1;
+
+        print_message("  %s\n", cases[i].name);
+        start(&r, ranks);
+        for (int k = 0; k < STEPS && cases[i].steps[k]; k++) {
+            const char *s = cases[i].steps[k], *text = s + 5;
+
+            WANT(write(r.fd[*s - '0'][s[1] == 'e'], text, strlen(text)) == (ssize_t)strlen(text));
+            turn(&r);
+        }
+        WANT(!output_ended(r.o));
+        close_ranks(&r, ranks);
+        turn(&r);
+        WANT(output_ended(r.o));
+        WANT(output_flushed(r.o));
+        take(ours[0][0], out, sizeof out);
+        take(ours[1][0], err, sizeof err);
+        stop(&r);
+        assert_string_equal(out, cases[i].out);
+        assert_string_equal(err, cases[i].err);
+        assert_int_equal(failures, 0);
+    }
+}
+
+/* Ranks whose reader stalls wait; nothing is lost, little is kept. */
+static void test_stall(void **state)
+{
+    enum { BYTES = 2000000 };
+    struct run r = { .plan = { .output_from = -1 } };
+    char *got = malloc(2 * BYTES), line[100];
+    size_t n = 0, wrote[2] = { 0 }, seen[2] = { 0 };
+
+    (void)state;
+    assert_non_null(got);
+    start(&r, 2);
+    for (int i = 0; i < 2; i++)
+        fcntl(r.fd[i][0], F_SETFL, O_NONBLOCK);
+    for (int idle = 0; idle < 5; idle++)                 /* until nothing more goes in */
+        for (int i = 0; i < 2; i++) {
+            memset(line, 'a' + i, sizeof line);
+            line[sizeof line - 1] = '\n';
+            while (write(r.fd[i][0], line, sizeof line) == sizeof line) {
+                wrote[i] += sizeof line;
+                idle = 0;
+            }
+            turn(&r);
+        }
+    WANT(wrote[0] + wrote[1] < BYTES);
+    WANT(!output_flushed(r.o));
+    for (int idle = 0; idle < 5; idle++) {
+        size_t k = take(ours[0][0], got + n, 2 * BYTES - n);
+
+        n += k;
+        idle = k ? 0 : idle;
+        turn(&r);
+    }
+    WANT(n == wrote[0] + wrote[1]);
+    for (size_t at = 0; at + sizeof line <= n; at += sizeof line) {
+        WANT(got[at] == 'a' || got[at] == 'b');
+        WANT(got[at] == got[at + 50] && got[at + sizeof line - 1] == '\n');
+        seen[got[at] == 'b'] += sizeof line;
+    }
+    WANT(seen[0] == wrote[0] && seen[1] == wrote[1]);
+    close_ranks(&r, 2);
+    turn(&r);
+    stop(&r);
+    free(got);
+}
+
+/* Files of a pattern; ranks may share one; what cannot be opened is an error. */
+static void test_files(void **state)
+{
+    struct run r = { .plan = { .output_from = -1 } };
+    char pattern[100], shared[100], path[100], text[200];
+    struct err e = { 0 };
+    int fd, p[2], q[2];
+
+    (void)state;
+    snprintf(pattern, sizeof pattern, "%s/out.%%r", folder);
+    snprintf(shared, sizeof shared, "%s/err", folder);
+    r.plan.outfile = pattern;
+    r.plan.errfile = shared;
+    start(&r, 2);
+    for (int i = 0; i < 2; i++) {
+        WANT(write(r.fd[i][0], i ? "one\n" : "zero\n", 4 + !i) > 0);
+        WANT(write(r.fd[i][1], "err\n", 4) == 4);
+    }
+    turn(&r);
+    close_ranks(&r, 2);
+    turn(&r);
+    WANT(output_flushed(r.o));
+    r.plan.errfile = (char *)"/nonexistent/file";
+    WANT(pipe(p) == 0 && pipe(q) == 0);
+    WANT(output_add(r.o, 2, p[0], q[0], &e) == -1);
+    WANT(fcntl(p[0], F_GETFD) == -1 && fcntl(q[0], F_GETFD) == -1);
+    close(p[1]);
+    close(q[1]);
+    WANT(!strcmp(e.text, "/nonexistent/file: No such file or directory"));
+    stop(&r);
+    for (int i = 0; i < 4; i++) {
+        static const char *const names[] = { "out.0", "out.1", "err", "out.2" };
+        static const char *const holds[] = { "zero\n", "one\n", "err\nerr\n", "" };
+
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        assert_true(fd >= 0);
+        take(fd, text, sizeof text);
+        close(fd);
+        unlink(path);
+        assert_string_equal(text, holds[i]);
+    }
+}
+
+/* A prompt of the rank that reads stdin is shown before its line ends. */
+static void test_prompt(void **state)
+{
+    struct run r = { .plan = { .output_from = -1, .stdin_mode = STDIN_RANK, .stdin_rank = 1 } };
+    char out[100];
+
+    (void)state;
+    start(&r, 2);
+    WANT(write(r.fd[0][0], "other? ", 7) == 7);
+    WANT(write(r.fd[1][0], "name? ", 6) == 6);
+    turn(&r);
+    take(ours[0][0], out, sizeof out);
+    WANT(!*out);
+    ev_run(ev_default_loop(0), EVRUN_ONCE);              /* the timer */
+    turn(&r);
+    take(ours[0][0], out, sizeof out);
+    WANT(!strcmp(out, "name? "));
+    WANT(write(r.fd[1][0], "yes", 3) == 3);
+    turn(&r);
+    close(r.fd[1][0]);
+    r.fd[1][0] = -1;
+    turn(&r);
+    take(ours[0][0], out, sizeof out);
+    WANT(!strcmp(out, "yes"));
+    close_ranks(&r, 2);
+    turn(&r);
+    stop(&r);
+}
+
+/* Our reader goes: told once, and the rest is thrown away. */
+static void test_reader_gone(void **state)
+{
+    struct run r = { .plan = { .output_from = -1 } };
+
+    (void)state;
+    start(&r, 2);
+    close(ours[0][0]);
+    ours[0][0] = -1;
+    for (int i = 0; i < 3; i++) {
+        WANT(write(r.fd[i % 2][0], "text\n", 5) == 5);
+        turn(&r);
+    }
+    WANT(failures == 1);
+    WANT(failed_with == EPIPE);
+    WANT(!strcmp(failed_place, "stdout"));
+    close_ranks(&r, 2);
+    turn(&r);
+    WANT(output_ended(r.o));
+    stop(&r);
+}
+
+/* Our own lines start at the start of a line. */
+static void test_tell(void **state)
+{
+    struct run r = { .plan = { .output_from = -1 } };
+    char err[300];
+
+    (void)state;
+    start(&r, 2);
+    WANT(write(r.fd[0][1], "half", 4) == 4);
+    turn(&r);
+    output_tell(r.o, "a line");
+    take(ours[1][0], err, sizeof err);
+    WANT(!strcmp(err, "mpiexec_lite: a line\n"));
+    output_close_streams(r.o);
+    output_tell(r.o, "another");
+    take(ours[1][0], err, sizeof err);
+    WANT(!strcmp(err, "half\nmpiexec_lite: another\n"));
+    WANT(output_ended(r.o));
+    output_close_streams(r.o);
+    close(ours[1][0]);
+    ours[1][0] = -1;
+    output_tell(r.o, "to nobody");
+    output_tell(r.o, "to nobody");
+    WANT(failures == 1);
+    close_ranks(&r, 2);
+    stop(&r);
+}
+
+/* What arrived is handed on, though its writer is still there. */
+static void test_close_streams(void **state)
+{
+    struct run r = { .plan = { .output_from = -1, .label = (char *)"%r: " } };
+    char out[300];
+
+    (void)state;
+    start(&r, 2);
+    WANT(write(r.fd[0][0], "one\ntwo", 7) == 7);
+    output_close_streams(r.o);
+    WANT(output_ended(r.o));
+    take(ours[0][0], out, sizeof out);
+    WANT(!strcmp(out, "0: one\n0: two"));
+    close_ranks(&r, 2);
+    stop(&r);
+}
+
+static void test_no_memory(void **state)
+{
+    struct plan plan = { .output_from = -1, .napps = 0 };
+    struct err e = { 0 };
+    struct output *o;
+    bool hit = true;
+    long k;
+
+    (void)state;
+    memory_begin();
+    *trouble = '\0';
+    redirect();
+    for (k = 0; hit && k < 50; k++) {
+        memory_after(k);
+        o = output_new(ev_default_loop(0), &plan, "node", buffer, sizeof buffer, &ops, NULL, &e);
+        hit = memory_hit;
+        memory_end();
+        WANT(hit == !o);
+        output_free(o);
+    }
+    WANT(k > 2);
+    restore();
+    assert_string_equal(trouble, "");
+}
+
+/* The same for the streams and files of a rank, and what it writes. */
+static void test_no_memory_later(void **state)
+{
+    char pattern[100], path[100];
+    bool hit = true;
+
+    (void)state;
+    memory_begin();
+    snprintf(pattern, sizeof pattern, "%s/out.%%r", folder);
+    for (long k = 0; hit && k < 50; k++) {
+        struct run r = { .plan = { .output_from = -1, .label = (char *)"%r " } };
+        struct err e = { 0 };
+        int p[2][2], rc;
+
+        start(&r, 0);
+        r.plan.outfile = pattern;
+        WANT(pipe(p[0]) == 0 && pipe(p[1]) == 0);
+        WANT(write(p[0][1], "text\nmore", 9) == 9);
+        memory_after(k);
+        rc = output_add(r.o, 0, p[0][0], p[1][0], &e);
+        close(p[0][1]);
+        close(p[1][1]);
+        turn(&r);
+        hit = memory_hit;
+        memory_end();
+        WANT(rc == 0 || (hit && e.code == ERR_NOMEM));
+        turn(&r);
+        stop(&r);
+        assert_int_equal(failures && !hit, 0);
+    }
+    snprintf(path, sizeof path, "%s/out.0", folder);
+    unlink(path);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int drop_folder(void **state)
+{
+    (void)state;
+    rmdir(folder);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cases), cmocka_unit_test(test_stall), cmocka_unit_test(test_files),
+        cmocka_unit_test(test_prompt), cmocka_unit_test(test_reader_gone),
+        cmocka_unit_test(test_tell), cmocka_unit_test(test_close_streams),
+        cmocka_unit_test(test_no_memory), cmocka_unit_test(test_no_memory_later),
+    };
+    int rc;
+
+    signal(SIGPIPE, SIG_IGN);
+    ev_default_loop(0);
+    rc = cmocka_run_group_tests_name("output", tests, make_folder, drop_folder);
+    ev_loop_destroy(ev_default_loop(0));
+    return rc;
+}

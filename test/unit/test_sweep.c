@@ -1,0 +1,123 @@
+/* test_sweep.c - mpiexec_lite/sweep: nothing is left, however it hides.  Each case
+ * is played by a process of its own, whose exit status tells. */
+#include "mpiexec_lite/sweep.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define N_OF(a) (sizeof (a) / sizeof *(a))
+
+/* Scripts that write a byte to their output when all their processes are there;
+ * they hold it open, so that its end says that all are gone. */
+static const struct { const char *name, *script; } cases[] = {
+    { "no process", "" },
+    { "one that has ended", "echo" },
+    { "one that sleeps", "echo; exec sleep 100" },
+    { "one that ignores signals", "trap '' TERM INT HUP; echo; sleep 100" },
+    { "grandchildren whose parent has gone", "sleep 100 & sleep 100 & echo" },
+    { "in a session of their own", "setsid sh -c 'sleep 100 & echo; sleep 100' & wait" },
+    { "a daemon", "(setsid sh -c '(sleep 100 & echo) &' &)" },
+    { "stopped", "sleep 100 & kill -STOP $!; echo; wait" },
+    { "many", "i=0; while [ $i -lt 40 ]; do sleep 100 & i=$((i+1)); done; echo; wait" },
+    { "that beget each other", "f() { sh -c 'sh -c \"sh -c \\\"echo; sleep 100\\\" & sleep 100\""
+      " & sleep 100' & }; f; wait" },
+};
+
+/* Plays the launcher: 0 if all is well, else the line that is not. */
+static int play(const char *script)
+{
+    char c;
+    int p[2];
+    pid_t pid;
+
+    if (sweep_prepare() < 0 || pipe(p) < 0)
+        return __LINE__;
+    if (!*script)
+        return sweep_any() || sweep_all(5) ? __LINE__ : 0;
+    pid = fork();
+    if (pid == 0) {
+        dup2(p[1], 1);
+        close(p[0]);
+        close(p[1]);
+        execl("/bin/sh", "sh", "-c", script, (char *)NULL);
+        _exit(9);
+    }
+    close(p[1]);
+    if (pid < 0 || read(p[0], &c, 1) != 1)
+        return __LINE__;
+    if (!sweep_any())
+        return __LINE__;
+    if (sweep_all(20) != 0)
+        return __LINE__;
+    if (sweep_any())
+        return __LINE__;
+    while (read(p[0], &c, 1) == 1)
+        ;                                /* ends when the last writer has */
+    return 0;
+}
+
+static void test_cases(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        int status;
+        pid_t pid;
+
+        print_message("  %s\n", cases[i].name);
+        fflush(NULL);
+        pid = fork();
+        if (pid == 0) {
+            int line = play(cases[i].script);
+
+            close(1);                    /* what stdio holds is the parent's */
+            exit(line ? 1 + line % 100 : 0);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+    }
+}
+
+/* A process that does not die in time is counted, not waited for. */
+static void test_in_vain(void **state)
+{
+    int status;
+    pid_t pid;
+
+    (void)state;
+    fflush(NULL);
+    pid = fork();
+    if (pid == 0) {
+        pid_t child = fork();
+        int left;
+
+        if (child == 0) {
+            pause();
+            _exit(0);
+        }
+        left = sweep_all(-1);            /* no time at all */
+        close(1);
+        exit(left != 1 || sweep_all(20) != 0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cases), cmocka_unit_test(test_in_vain),
+    };
+
+    return cmocka_run_group_tests_name("sweep", tests, NULL, NULL);
+}
