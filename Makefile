@@ -115,7 +115,7 @@ check-long-only: all
 
 # In the order of style: includes point only towards wire/, and only the host files
 # of the launcher know of the event loop.
-LOOP_FILES = front.c root.c root_impl.h conn.c conn.h feed.c feed.h listen.c listen.h \
+LOOP_FILES = fatal.c front.c root.c root_impl.h conn.c conn.h feed.c feed.h listen.c listen.h \
              output.c output.h sink.c sink.h
 layers:
 	@bad=0; look() { if grep -nE "$$1" $$2; then bad=1; fi; }; \

@@ -1,7 +1,10 @@
 /* conn.c - see conn.h */
 #include "mpiexec_lite/conn.h"
 
+#include "mpiexec_lite/fatal.h"
+
 #include <errno.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -27,9 +30,12 @@ static void closed(struct pmi_conn *c)
 /* One read, served.  False when there was nothing, or the stream is over. */
 static bool serve_some(struct pmi_conn *c)
 {
-    ssize_t n = c->failed ? 0 : recv(c->fd, c->env->buffer, c->env->size, MSG_DONTWAIT);
+    ssize_t n = 0;
 
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+    while (!c->failed &&
+           (n = recv(c->fd, c->env->buffer, c->env->size, MSG_DONTWAIT)) < 0 && errno == EINTR)
+        ;
+    if (n < 0 && errno == EAGAIN)
         return false;
     if (n > 0) {
         conn_input(c->core, c->env->buffer, (size_t)n);
@@ -48,7 +54,7 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
     struct pmi_conn *c = w->data;
 
-    (void)revents;
+    fatal_if_unwatched(revents);
     if (c->held && !c->failed) {
         conn_resume(c->core, c->out.len);
         if (conn_full(c->core))
@@ -63,26 +69,44 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
     }
 }
 
-/* Send what is queued.  False when the peer is gone. */
-static bool send_queued(struct pmi_conn *c)
+/* It is not the peer's fault, but it cannot be served on. */
+static void pmi_conn_broken(struct pmi_conn *c, const char *why)
 {
-    while (c->out.len) {
-        ssize_t n = send(c->fd, buf_bytes(&c->out), c->out.len, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (c->failed)
+        return;
+    pmi_conn_fail(c);
+    c->env->ops->broken(c->env->host, c, why);
+}
 
-        if (n < 0)
-            return errno == EAGAIN || errno == EINTR;
-        buf_consume(&c->out, (size_t)n);
+/* Send bytes now.  How many went; all of them where none matter any more: the peer
+ * is gone (its end is seen by reading), or the connection is failed for another
+ * reason. */
+static size_t send_now(struct pmi_conn *c, const char *data, size_t len)
+{
+    size_t done = 0;
+
+    while (done < len) {
+        ssize_t n = send(c->fd, data + done, len - done, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+        if (n >= 0) {
+            done += (size_t)n;
+        } else if (errno == EAGAIN) {
+            return done;
+        } else if (errno != EINTR) {
+            if (errno != EPIPE && errno != ECONNRESET)
+                pmi_conn_broken(c, strerror(errno));
+            return len;
+        }
     }
-    return true;
+    return done;
 }
 
 static void on_writable(struct ev_loop *loop, ev_io *w, int revents)
 {
     struct pmi_conn *c = w->data;
 
-    (void)revents;
-    if (!send_queued(c))
-        buf_consume(&c->out, c->out.len);        /* its end is seen by reading */
+    fatal_if_unwatched(revents);
+    buf_consume(&c->out, send_now(c, buf_bytes(&c->out), c->out.len));
     if (!c->out.len)
         ev_io_stop(loop, &c->writable);
     if (c->held)
@@ -108,30 +132,26 @@ int pmi_conn_init(struct pmi_conn *c, const struct pmi_conn_env *env, struct job
 
 void pmi_conn_drain(struct pmi_conn *c)
 {
+    if (c->fd >= 0)
+        conn_drain(c->core);
     while (c->fd >= 0 && serve_some(c))
         ;
 }
 
 size_t pmi_conn_send(struct pmi_conn *c, const char *data, size_t len)
 {
-    ssize_t n = 0;
+    size_t n;
 
-    if (c->fd < 0)
+    if (c->fd < 0 || c->failed)
         return 0;
     if (c->held)                         /* an answer: perhaps it may be read again */
         ev_feed_event(c->env->loop, &c->readable, EV_READ);
-    if (!c->out.len) {
-        n = send(c->fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (n < 0 && errno != EAGAIN && errno != EINTR)
-            return 0;                    /* gone: its end is seen by reading */
-        if (n < 0)
-            n = 0;
-    }
-    if ((size_t)n == len)
+    n = c->out.len ? 0 : send_now(c, data, len);
+    if (n == len)
         return 0;
-    buf_add(&c->out, data + n, len - (size_t)n);
+    buf_add(&c->out, data + n, len - n);
     if (c->out.failed)
-        pmi_conn_fail(c);
+        pmi_conn_broken(c, "no memory for replies");
     else
         ev_io_start(c->env->loop, &c->writable);
     return c->out.len;

@@ -13,6 +13,8 @@ struct pmi_conn_ops {
     /* The stream is over: the peer closed it, or it was failed.  The connection
      * is closed; it may be freed here. */
     void (*closed)(void *host, struct pmi_conn *c);
+    /* Replies can no longer be sent, for a reason of this side; it will be closed. */
+    void (*broken)(void *host, struct pmi_conn *c, const char *why);
 };
 
 struct pmi_conn_env {            /* what all connections of a server share */

@@ -1,6 +1,8 @@
 /* feed.c - see feed.h */
 #include "mpiexec_lite/feed.h"
 
+#include "mpiexec_lite/fatal.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/queue.h>
@@ -98,6 +100,8 @@ static bool push(struct reader *r)
             return true;
         }
         if (n < 0) {
+            if (errno != EPIPE)
+                f->ops->failed(f->host, errno);
             drop(r);
             return false;
         }
@@ -116,7 +120,7 @@ static void on_writable(struct ev_loop *loop, ev_io *w, int revents)
     struct feed *f = r->feed;
 
     (void)loop;
-    (void)revents;
+    fatal_if_unwatched(revents);
     push(r);
     advance(f);
 }
@@ -156,7 +160,7 @@ void feed_write(struct feed *f, const char *data, size_t len)
     if (f->data.failed) {                /* at most the credit: hardly */
         buf_reset(&f->data);
         f->ended = true;
-        f->ops->closed(f->host);
+        f->ops->failed(f->host, ENOMEM);
     }
     push_all(f);
 }

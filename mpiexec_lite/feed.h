@@ -14,6 +14,7 @@ struct feed;
 struct feed_ops {
     void (*credit)(void *host, size_t bytes);    /* so much more can be taken */
     void (*closed)(void *host);                  /* nobody reads any more */
+    void (*failed)(void *host, int errnum);      /* a write failed; a reader lacks bytes */
 };
 
 /* NULL: no memory. */

@@ -1,6 +1,7 @@
 /* front.c - see front.h */
 #include "mpiexec_lite/front.h"
 
+#include "mpiexec_lite/fatal.h"
 #include "mpiexec_lite/child.h"
 #include "mpiexec_lite/control.h"
 #include "mpiexec_lite/job.h"
@@ -76,7 +77,7 @@ static void on_input(struct ev_loop *loop, ev_io *w, int revents)
     ssize_t n;
 
     (void)loop;
-    (void)revents;
+    fatal_if_unwatched(revents);
     if (!may_read(f)) {
         want_input(f);
         return;
@@ -122,7 +123,7 @@ static void on_control(struct ev_loop *loop, ev_io *w, int revents)
 {
     struct front *f = w->data;
 
-    (void)revents;
+    fatal_if_unwatched(revents);
     if (control_read(&f->control, NULL) <= 0)    /* it has ended, or will: SIGCHLD */
         ev_io_stop(loop, w);
 }
@@ -162,7 +163,7 @@ static void on_signals(struct ev_loop *loop, ev_io *w, int revents)
     struct signalfd_siginfo info;
 
     (void)loop;
-    (void)revents;
+    fatal_if_unwatched(revents);
     while (read(f->signals, &info, sizeof info) == sizeof info)
         on_signal(f, (int)info.ssi_signo);
 }
@@ -225,6 +226,7 @@ int front_run(const struct front_args *args, int *signo)
     int status = EXIT_LAUNCHER;
 
     *signo = 0;
+    fatal_set_allocator();
     control_init(&f.control, args->control, &control_ops, &f);
     f.loop = ev_loop_new(EVBACKEND_EPOLL | EVFLAG_NOENV);
     if (!f.loop || open_signals(&f) < 0) {

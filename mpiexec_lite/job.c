@@ -109,7 +109,7 @@ static void end_alone(struct launch *l, double now, int rank, int code)
 {
     struct rank_state *r = &l->ranks[rank];
 
-    l->alone += !r->forgiven;
+    l->alone += !(r->kill_at > 0);
     r->forgiven = true;
     r->code = code;
     r->kill_at = now + KILL_STEP;

@@ -1,6 +1,8 @@
 /* listen.c - see listen.h */
 #include "mpiexec_lite/listen.h"
 
+#include "mpiexec_lite/fatal.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -66,7 +68,7 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
     int fd = accept4(l->fd, (struct sockaddr *)&peer, &len, SOCK_CLOEXEC), on = 1;
 
     (void)loop;
-    (void)revents;
+    fatal_if_unwatched(revents);
     if (fd < 0)
         return;
     if (!is_ours(l, &peer)) {

@@ -160,7 +160,7 @@ int main(int argc, char **argv)
     enum opts_result what;
 
     if (fill_standard() < 0)
-        return EXIT_LAUNCHER;
+        return complain(strerror(errno), EXIT_LAUNCHER);
     what = opts_parse(&plan, argc, argv, environ, stdout, &e);
     for (size_t i = 0; i < plan.warnings.n; i++)
         complain(plan.warnings.v[i], 0);

@@ -1,11 +1,13 @@
 /* output.c - see output.h */
 #include "mpiexec_lite/output.h"
 
+#include "mpiexec_lite/fatal.h"
 #include "mpiexec_lite/pattern.h"
 #include "mpiexec_lite/sink.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -48,6 +50,7 @@ struct output {
     double             start;
     ev_timer           prompt;
     struct stream     *prompter; /* whose held text the timer is for */
+    int                input;    /* borrowed: what it may be waiting for; -1: nothing */
 };
 
 /* --- places ------------------------------------------------------------ */
@@ -65,11 +68,13 @@ static void on_resume(void *host, struct sink *s)
 static void on_failed(void *host, struct sink *s, int errnum)
 {
     struct output *o = host;
+    char what[512];
 
     if (o->failed)
         return;
     o->failed = true;
-    o->ops->failed(o->host, s->name, errnum);
+    snprintf(what, sizeof what, "write to %s", s->name);
+    o->ops->failed(o->host, what, errnum);
 }
 
 static const struct sink_ops sink_ops = { on_resume, on_failed };
@@ -194,12 +199,14 @@ static void flush_held(struct stream *st)
     buf_clear(&label);
 }
 
-/* Nothing more has come, and what came could be written. */
-static bool is_silent(const struct stream *st)
+/* Nothing more has come, what came could be written, and there is nothing for the
+ * rank to read: it may be waiting for an answer. */
+static bool is_prompt(const struct stream *st)
 {
-    struct pollfd p = { .fd = st->fd, .events = POLLIN };
+    struct pollfd p[2] = { { .fd = st->fd, .events = POLLIN },
+                           { .fd = st->output->input, .events = POLLIN } };
 
-    return !(st->sink && sink_full(st->sink)) && poll(&p, 1, 0) == 0;
+    return !(st->sink && sink_full(st->sink)) && poll(p, 2, 0) == 0;
 }
 
 static void on_prompt(struct ev_loop *loop, ev_timer *w, int revents)
@@ -209,7 +216,7 @@ static void on_prompt(struct ev_loop *loop, ev_timer *w, int revents)
     (void)revents;
     if (!o->prompter)
         return;
-    if (!is_silent(o->prompter)) {       /* it is we who are slow */
+    if (!is_prompt(o->prompter)) {
         ev_timer_start(loop, &o->prompt);
         return;
     }
@@ -222,7 +229,7 @@ static void watch_prompt(struct stream *st)
 {
     struct output *o = st->output;
 
-    if (o->plan->stdin_mode != STDIN_RANK || st->rank != o->plan->stdin_rank)
+    if (o->input < 0 || st->rank != o->plan->stdin_rank)
         return;
     ev_timer_stop(o->loop, &o->prompt);
     o->prompter = NULL;
@@ -233,25 +240,47 @@ static void watch_prompt(struct stream *st)
     ev_timer_start(o->loop, &o->prompt);
 }
 
-static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
+/* One read, forwarded: bytes; 0 at the end (also by an error, which is told); -1 if
+ * there is nothing now. */
+static ssize_t read_stream(struct stream *st)
 {
-    struct stream *st = w->data;
     struct output *o = st->output;
     ssize_t n;
 
-    (void)revents;
+    do
+        n = read(st->fd, o->buffer, o->size);
+    while (n < 0 && errno == EINTR);
+    if (n > 0)
+        forward(st, o->buffer, (size_t)n);
+    if (n >= 0 || errno == EAGAIN)
+        return n;
+    if (!o->failed)
+        o->ops->failed(o->host, "read from a rank's output", errno);
+    o->failed = true;
+    return 0;
+}
+
+static void finish_stream(struct stream *st)
+{
+    flush_held(st);
+    end_stream(st);
+}
+
+static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
+{
+    struct stream *st = w->data;
+    ssize_t n;
+
+    fatal_if_unwatched(revents);
     if (st->sink && sink_full(st->sink)) {
         ev_io_stop(loop, w);             /* until on_resume */
         return;
     }
-    n = read(st->fd, o->buffer, o->size);
-    if (n > 0) {
-        forward(st, o->buffer, (size_t)n);
+    n = read_stream(st);
+    if (n > 0)
         watch_prompt(st);
-    } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-        flush_held(st);
-        end_stream(st);
-    }
+    else if (n == 0)
+        finish_stream(st);
 }
 
 static int add_stream(struct output *o, int rank, int fd, struct sink *sink, struct err *e)
@@ -318,7 +347,7 @@ struct output *output_new(struct ev_loop *loop, const struct plan *plan,
     }
     *o = (struct output){ .loop = loop, .plan = plan, .hostname = hostname,
                           .buffer = buffer, .size = size, .ops = ops, .host = host,
-                          .start = ev_now(loop),
+                          .start = ev_now(loop), .input = -1,
                           .direct = !plan->label && plan_size(plan) == 1 };
     TAILQ_INIT(&o->files);
     TAILQ_INIT(&o->streams);
@@ -333,6 +362,11 @@ struct output *output_new(struct ev_loop *loop, const struct plan *plan,
     ev_timer_init(&o->prompt, on_prompt, PROMPT_AFTER, 0.);
     o->prompt.data = o;
     return o;
+}
+
+void output_set_input(struct output *o, int input)
+{
+    o->input = input;
 }
 
 void output_free(struct output *o)
@@ -379,15 +413,13 @@ bool output_flushed(const struct output *o)
 void output_close_streams(struct output *o)
 {
     struct stream *st;
-    ssize_t n;
 
     TAILQ_FOREACH(st, &o->streams, in_list) {
         if (st->fd < 0)
             continue;
-        while ((n = read(st->fd, o->buffer, o->size)) > 0)
-            forward(st, o->buffer, (size_t)n);
-        flush_held(st);
-        end_stream(st);
+        while (read_stream(st) > 0)
+            ;
+        finish_stream(st);
     }
     output_flush(o);
 }
@@ -402,5 +434,9 @@ void output_tell(struct output *o, const char *line)
         buf_char(&s->out, '\n');
     s->line.open = NULL;
     buf_printf(&s->out, "mpiexec_lite: %s\n", line);
+    if (s->out.failed) {                 /* no memory: a message is worth a direct write */
+        dprintf(STDERR_FILENO, "mpiexec_lite: %s\n", line);
+        on_failed(o, s, ENOMEM);
+    }
     sink_flush(s);
 }

@@ -12,8 +12,8 @@
 struct output;
 
 struct output_ops {
-    /* A write failed: to the named place, with errnum.  Told once. */
-    void (*failed)(void *host, const char *place, int errnum);
+    /* What ("write to stdout", ...) failed with errnum.  Told once. */
+    void (*failed)(void *host, const char *what, int errnum);
 };
 
 /* buffer: size bytes that all reads share (borrowed).  NULL and e on failure. */
@@ -21,6 +21,11 @@ struct output *output_new(struct ev_loop *loop, const struct plan *plan,
                           const char *hostname, char *buffer, size_t size,
                           const struct output_ops *ops, void *host, struct err *e);
 void output_free(struct output *o);
+
+/* input is what the rank that has stdin reads from (borrowed; -1, as at first: nobody
+ * reads).  While it has nothing to read, a line that this rank leaves unfinished is
+ * taken for a prompt and shown. */
+void output_set_input(struct output *o, int input);
 
 /* Forward a rank's pipes (read ends, non-blocking; taken, also on failure).
  * 0, or -1 and e: an output file cannot be opened, or no memory. */

@@ -1,6 +1,7 @@
 /* root.c - the root's loop: signals, the front end, children, and the end. */
 #include "mpiexec_lite/root_impl.h"
 
+#include "mpiexec_lite/fatal.h"
 #include "mpiexec_lite/sweep.h"
 #include "mpiexec_lite/usage.h"
 #include "mpiexec_lite/mpicheck.h"
@@ -149,7 +150,7 @@ static void on_tick(struct ev_loop *loop, ev_timer *w, int revents)
     ((struct root *)w->data)->due = 0;
 }
 
-static void output_failed(void *host, const char *place, int errnum)
+static void output_failed(void *host, const char *what, int errnum)
 {
     struct root *r = host;
     char text[512];
@@ -157,7 +158,7 @@ static void output_failed(void *host, const char *place, int errnum)
     if (errnum == EPIPE) {
         launch_reader_gone(&r->launch, root_now(r));
     } else {
-        snprintf(text, sizeof text, "write to %s: %s", place, strerror(errnum));
+        snprintf(text, sizeof text, "%s: %s", what, strerror(errnum));
         launch_broken(&r->launch, root_now(r), EXIT_LAUNCHER, text);
     }
 }
@@ -251,7 +252,7 @@ static void on_signals(struct ev_loop *loop, ev_io *w, int revents)
     struct signalfd_siginfo info;
 
     (void)loop;
-    (void)revents;
+    fatal_if_unwatched(revents);
     while (read(r->signals, &info, sizeof info) == sizeof info)
         if (info.ssi_signo == SIGCHLD)
             reap(r);
@@ -294,14 +295,19 @@ static void feed_closed(void *host)
     control_send(&((struct root *)host)->control, "stdin-closed", NULL, 0);
 }
 
-static const struct feed_ops feed_ops = { feed_credit, feed_closed };
+static void feed_failed(void *host, int errnum)
+{
+    output_failed(host, "write to stdin of a rank", errnum);
+}
+
+static const struct feed_ops feed_ops = { feed_credit, feed_closed, feed_failed };
 
 static void on_control(struct ev_loop *loop, ev_io *w, int revents)
 {
     struct root *r = w->data;
     struct err e = { 0 };
 
-    (void)revents;
+    fatal_if_unwatched(revents);
     if (control_read(&r->control, &e) > 0)
         return;
     r->front_gone = true;        /* nobody is left to report to: nothing stays */
@@ -362,6 +368,8 @@ static int prepare(struct root *r, struct err *e)
                            r, e);
     if (!r->output || root_pmi_init(r, e) < 0)
         return -1;
+    if (p->stdin_mode == STDIN_RANK)
+        output_set_input(r->output, STDIN_FILENO);
     if (r->args->input < 0 && (p->stdin_mode == STDIN_ALL || p->stdin_mode == STDIN_RANK)) {
         r->feed = feed_new(r->loop, &feed_ops, r);
         if (!r->feed)
@@ -423,7 +431,8 @@ int root_run(const struct root_args *args)
     int status = EXIT_LAUNCHER;
 
     if (!r)
-        return EXIT_LAUNCHER;
+        fatal("out of memory", 0);
+    fatal_set_allocator();
     r->args = args;
     r->plan = args->plan;
     r->null = -1;

@@ -39,11 +39,12 @@ static void op_abort(void *host, struct member *m, bool world, int code, const c
 static void op_initialized(void *host, struct member *m)
 {
     struct root *r = host;
+    bool first = r->launch.ranks[member_rank(m)].pmi == PMI_NONE;
 
     root_say(r, 2, "rank %d: PMI initialized", member_rank(m));
     r->spoke_pmi = true;
     launch_initialized(&r->launch, member_rank(m));
-    if (r->listener && --r->unbound == 0) {
+    if (r->listener && first && --r->unbound == 0) {
         listen_stop(r->listener);
         r->listener = NULL;
     }
@@ -113,7 +114,17 @@ static void on_closed(void *host, struct pmi_conn *c)
                    ((char *)c - offsetof(struct rank, conn)) - r->ranks));
 }
 
-static const struct pmi_conn_ops conn_ops = { on_closed };
+static void on_broken(void *host, struct pmi_conn *c, const char *why)
+{
+    struct root *r = host;
+    char text[256];
+
+    (void)c;
+    snprintf(text, sizeof text, "cannot answer a rank's PMI requests: %s", why);
+    launch_broken(&r->launch, root_now(r), EXIT_LAUNCHER, text);
+}
+
+static const struct pmi_conn_ops conn_ops = { on_closed, on_broken };
 
 static void on_accepted(void *host, int fd)
 {

@@ -86,7 +86,7 @@ enum outcome cmd_initack(struct request *rq, struct err *e)
 }
 
 enum { FULLINIT_JOBID, FULLINIT_RANK, FULLINIT_SRCID, FULLINIT_THREADED, FULLINIT_EXTENSIONS };
-enum { FULLINIT_V, FULLINIT_SUB, FULLINIT_RANK_OUT, FULLINIT_SIZE, FULLINIT_APPNUM,
+enum { FULLINIT_RANK_OUT = 2, FULLINIT_SIZE, FULLINIT_APPNUM,
        FULLINIT_EXTENSIONS_OUT };
 
 /* Which rank the client says it is: -1 if it does not. */
@@ -121,8 +121,6 @@ enum outcome cmd_fullinit(struct request *rq, struct err *e)
 {
     struct conn *c = rq->conn;
 
-    reply_text(rq, FULLINIT_V, "2", 1);
-    reply_text(rq, FULLINIT_SUB, "0", 1);
     if (identify(rq, e) < 0) {
         if (c->member)
             return FAILED;

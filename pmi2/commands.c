@@ -42,7 +42,8 @@ static const struct arg fullinit_args[] = {
     END
 };
 static const struct field fullinit_fields[] = {
-    { .name = ONLY_2("pmi-version") }, { .name = ONLY_2("pmi-subversion") },
+    { .name = ONLY_2("pmi-version"), .always = "2" },
+    { .name = ONLY_2("pmi-subversion"), .always = "0" },
     { .name = ONLY_2("rank") }, { .name = ONLY_2("size") }, { .name = ONLY_2("appnum") },
     { .name = ONLY_2("extensions") },
     { .name = ONLY_2("debugged"), .always = "FALSE" },

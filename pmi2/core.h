@@ -57,6 +57,7 @@ struct conn {
     enum conn_state     state;
     int                 subversion;  /* PMI-1: 1, or 2: barrier_out carries a tag */
     bool                wide;        /* can take values over LIMIT_VALUE_OLD */
+    bool                draining;    /* its process has ended: serve on, send nothing */
     bool                reading;     /* replies are gathered in server->batch */
     unsigned            parked;      /* requests in the list */
     size_t              queued;      /* reply bytes that the host has not sent yet */

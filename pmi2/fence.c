@@ -158,7 +158,7 @@ static void release_ring(struct fence *f)
     struct request *rq;
     struct err e;
 
-    err_set(&e, ERR_OTHER, text ? "a neighbour has left" : "no memory for the ring");
+    err_set(&e, text ? ERR_OTHER : ERR_NOMEM, text ? "a neighbour has left" : "no memory for the ring");
     while ((rq = next_released(f))) {
         size_t r = (size_t)rq->conn->member->rank;
 

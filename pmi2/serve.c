@@ -55,7 +55,7 @@ struct member *conn_member(const struct conn *c) { return c->member; }
 /* Enough is waiting, in one direction or the other. */
 static bool must_pause(const struct conn *c)
 {
-    return c->parked >= LIMIT_PARKED || c->queued > LIMIT_QUEUED;
+    return !c->draining && (c->parked >= LIMIT_PARKED || c->queued > LIMIT_QUEUED);
 }
 
 bool conn_full(const struct conn *c)
@@ -107,7 +107,7 @@ void conn_send(struct conn *c, const char *data, size_t len)
 {
     struct server *s = c->server;
 
-    if (!len || c->state == CONN_FAILED)
+    if (!len || c->draining || c->state == CONN_FAILED)
         return;
     if (s->ops.trace)
         s->ops.trace(s->host, c->member, false, data, len);
@@ -163,8 +163,11 @@ static int take_args(struct request *rq, const struct msg *m, struct err *e)
         const struct pair *p = find_arg(m, &a[i], w);
 
         assert(i < ARGS_MAX);
-        if (p && take_arg(&a[i], p, &rq->arg[i], e) < 0)
-            return -1;
+        if (p && take_arg(&a[i], p, &rq->arg[i], e) < 0) {
+            if (!(rq->cmd->flags & NO_REPLY))
+                return -1;
+            rq->arg[i] = (struct value){ 0 };    /* nobody to tell: as if absent */
+        }
         if (!p && (a[i].required & ON(w)))
             return err_set(e, ERR_INVALID_ARG, "no %s", a[i].name[w]);
     }
@@ -225,8 +228,10 @@ static void trace_in(struct conn *c, const struct frame *f)
 /* Everything about a request that its handler need not look at. */
 static int check_request(struct request *rq, const struct msg *m, struct err *e)
 {
-    if (take_thrid(rq, m, e) < 0 || check_state(rq, e) < 0 ||
-        (take_args(rq, m, e) < 0 && !(rq->cmd->flags & NO_REPLY)))
+    bool answered = !(rq->cmd->flags & NO_REPLY);
+
+    if ((take_thrid(rq, m, e) < 0 && answered) || check_state(rq, e) < 0 ||
+        take_args(rq, m, e) < 0)
         return err_context(e, "%s", rq->cmd->name[rq->conn->framer.wire]);
     return 0;
 }
@@ -320,6 +325,12 @@ void conn_input(struct conn *c, char *data, size_t len)
         conn_fail(c, "no memory for a reply");
     c->reading = false;
     send_batch(c);
+}
+
+void conn_drain(struct conn *c)
+{
+    c->draining = true;
+    conn_resume(c, 0);
 }
 
 void conn_resume(struct conn *c, size_t queued)

@@ -114,6 +114,9 @@ void         conn_free(struct conn *c);          /* its parked requests are drop
 /* Bytes arrived; they are edited in place.  Afterwards the connection may have
  * been failed (host op), never freed. */
 void conn_input(struct conn *c, char *data, size_t len);
+/* The peer's process has ended: what it has sent is still served, without pause, but
+ * no reply is sent any more. */
+void conn_drain(struct conn *c);
 /* The peer closed its end. */
 void conn_eof(struct conn *c);
 /* Whether the core wants no more input now: too many requests wait for their

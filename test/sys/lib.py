@@ -405,6 +405,21 @@ class Terminal:
         return self.popen.returncode
 
 
+def read_all(fd, limit=LIMIT):
+    """All of a pipe until its end; closes it."""
+    data, end = b"", time.monotonic() + limit
+    try:
+        while True:
+            left_over = max(0, end - time.monotonic())
+            need(select.select([fd], [], [], left_over)[0], f"no end within {limit} s", len(data))
+            piece = os.read(fd, 1 << 20)
+            if not piece:
+                return data
+            data += piece
+    finally:
+        os.close(fd)
+
+
 def write_file(path, text, mode=0o644):
     with open(path, "wb") as f:
         f.write(text if isinstance(text, bytes) else text.encode())

@@ -105,6 +105,16 @@ def no_labels():
     same(len(r.out), 3 * len("aa0bb0\nend0"), "number of bytes")
 
 
+@test("a pause inside a line of rank 0 is no prompt when its stdin is /dev/null or a file")
+def no_prompt():
+    script = "[ $PMI_RANK = 1 ] && sleep 0.4; printf aa$PMI_RANK; [ $PMI_RANK = 1 ] || " \
+             "sleep 0.8; printf 'bb%s\\n' $PMI_RANK"
+    with open(write_file(tmp() + "/in", "x\n"), "rb") as file:
+        for stdin in (subprocess.DEVNULL, file):
+            same(sorted(good("-n", 2, *SH, script, stdin=stdin).lines), ["aa0bb0", "aa1bb1"],
+                 "lines")
+
+
 @test("labels on stderr; what is on stderr does not come on stdout, and back")
 def stderr_label():
     r = good("-prepend-rank", "-n", 2, *SH, "echo out; echo err >&2")
@@ -185,6 +195,7 @@ def stalled(options):
         need(second - first <= 1024 and second < 32 << 10, "memory in KiB", first, second)
         data = b""
         while len(data) < 4 << 20:           # then it reads on, and nothing was lost
+            need(select.select([ours], [], [], LIMIT)[0], "output goes on", len(data))
             data += os.read(ours, 1 << 20)
     finally:
         os.close(ours)
@@ -204,10 +215,7 @@ def late_reader():
               stdout=theirs)
     os.close(theirs)
     time.sleep(3.5)
-    data = b""
-    while piece := os.read(ours, 1 << 20):
-        data += piece
-    os.close(ours)
+    data = read_all(ours)
     same(job.finish().status, 0, "status")
     want = [x for i in range(40) for x in (b"[%d] " % i + b"z" * 60000, b"[%d] end %d" % (i, i))]
     need(sorted(data.splitlines()) == sorted(want), "the lines", len(data))
@@ -225,8 +233,7 @@ def one_pipe():
     ours, theirs = os.pipe()
     job = Job("-n", 6, *program, stdout=theirs, stderr=theirs)
     os.close(theirs)
-    with open(ours, "rb") as f:
-        piped = f.read()
+    piped = read_all(ours)
     same(job.finish().status, 0, "status")
     for name, data in (("file", open(tmp() + "/both", "rb").read()), ("pipe", piped)):
         need(sorted(data.splitlines()) == sorted(want), f"the lines in a {name}", len(data))

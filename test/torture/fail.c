@@ -12,7 +12,6 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <execinfo.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -31,6 +30,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <unwind.h>
 
 /* The classes of calls.  test/torture/run reads their names from here. */
 #define CLASSES(X) \
@@ -67,7 +67,7 @@ static bool signal_fd[1024];     /* those of signalfd: never read in part */
 #define REAL(name) ((__typeof__(&name))real(#name, &(static_##name)))
 #define HOLD(name) static void *static_##name;
 
-static int resolving;              /* dlsym is at work, and may come back here */
+static volatile int resolving;     /* dlsym is at work, and may come back here */
 
 static void *real(const char *name, void **held)
 {
@@ -89,18 +89,18 @@ HOLD(getcwd) HOLD(chdir)
 
 /* --- what happens to a call -------------------------------------------- */
 
-static void note_frames(struct shared *s)
+static _Unwind_Reason_Code note_frame(struct _Unwind_Context *c, void *arg)
 {
-    void *at[FRAMES];
-    int n = backtrace(at, FRAMES);
+    struct shared *s = arg;
+    uintptr_t at = _Unwind_GetIP(c);
     Dl_info program;
 
-    for (int i = 0; i < n && s->frames < FRAMES; i++) {
-        if (!dladdr(at[i], &program) || !program.dli_fname ||
-            !strstr(program.dli_fname, "mpiexec_lite"))
-            continue;
-        s->frame[s->frames++] = (uintptr_t)at[i] - (uintptr_t)program.dli_fbase - 1;
-    }
+    if (s->frames == FRAMES)
+        return _URC_END_OF_STACK;
+    if (dladdr((void *)at, &program) && program.dli_fname &&
+        strstr(program.dli_fname, "mpiexec_lite"))
+        s->frame[s->frames++] = at - (uintptr_t)program.dli_fbase - 1;
+    return _URC_NO_REASON;
 }
 
 /* fd is another name of what stderr is, and not of what stdout is. */
@@ -155,7 +155,7 @@ static int hit(enum class c, int fd, int flags)
 
         shared = NULL;           /* what noting calls is not counted */
         s->on_stderr = c == C_write && is_stderr(fd);
-        note_frames(s);
+        _Unwind_Backtrace(note_frame, s);
         s->fired = 1;
         shared = s;
     }
@@ -617,7 +617,6 @@ static void start(void)
     const char *path = getenv("TORTURE");
     char comm[64] = "";
     struct shared *s;
-    void *frame[2];
     int fd;
 
     unsetenv("LD_PRELOAD");          /* the ranks run without us */
@@ -630,7 +629,6 @@ static void start(void)
     }
     if (!path || strncmp(comm, "mpiexec_lite", 12))
         return;
-    backtrace(frame, 2);             /* loads what it needs now, not at the failure */
     fd = REAL(open)(path, O_RDWR | O_CLOEXEC);
     unsetenv("TORTURE");
     if (fd < 0)

@@ -25,7 +25,7 @@ static const struct story stories[] = {
     { "threaded is a word (Q3)", .steps = { "0> cmd=init pmi_version=2 pmi_subversion=0\n",
         "0< cmd=response_to_init rc=0 pmi_version=2 pmi_subversion=0\n",
         "0} cmd=fullinit;threaded=maybe;", "0{ cmd=fullinit-response;rc=6;errmsg=fullinit: "
-        "threaded=maybe is neither TRUE nor FALSE;debugged=FALSE;pmiverbose=FALSE;" } },
+        "threaded=maybe is neither TRUE nor FALSE;pmi-version=2;pmi-subversion=0;debugged=FALSE;pmiverbose=FALSE;" } },
     { "finalize", .steps = { "0+1", "?initialized 0", "0> cmd=finalize\n",
         "0< cmd=finalize_ack rc=0\n", "?finalized 0" } },
     { "finalize, PMI-2", .steps = { "0+2", "0} cmd=finalize;", "0{ cmd=finalize-response;rc=0;",
@@ -54,6 +54,16 @@ static const struct story stories[] = {
         "0< cmd=finalize_ack rc=0\n", "0> cmd=abort exitcode=9\n", "?abort 0 world 9" } },
     { "abort with words that are not UTF-8", .steps = { "0+2",
         "0} cmd=abort;msg=\xff\xfe;", "?abort 0 world 1 \xff\xfe" } },
+
+    /* --- abort: what cannot be understood counts as absent --- */
+    { "abort with a code that is no number", .steps = { "0+1", "0> cmd=abort exitcode=x\n",
+        "?abort 0 world 1", "0=" } },
+    { "abort with a code that is too large", .steps = { "0+2",
+        "0} cmd=abort;exitcode=99999999999;msg=m;", "?abort 0 world 1 m", "0=" } },
+    { "abort with a code that is no number, and a text", .steps = { "0+1",
+        "0> cmd=abort exitcode=x message=some words\n", "?abort 0 world 1 some words" } },
+    { "abort of neither world nor itself", .steps = { "0+2",
+        "0} cmd=abort;isworld=maybe;exitcode=3;msg=m;", "?abort 0 world 3 m", "0=" } },
 };
 
 /* The text is cut at its limit. */

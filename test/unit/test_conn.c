@@ -79,7 +79,17 @@ static void on_closed(void *host, struct pmi_conn *c)
     world->closed[c - world->conn]++;
 }
 
-static const struct pmi_conn_ops conn_ops = { on_closed };
+static int broken;
+
+static void on_broken(void *host, struct pmi_conn *c, const char *why)
+{
+    (void)host;
+    assert_true(c->failed);
+    assert_string_equal(why, "no memory for replies");
+    broken++;
+}
+
+static const struct pmi_conn_ops conn_ops = { on_closed, on_broken };
 
 static void start(void)
 {
@@ -170,7 +180,7 @@ static void test_broken(void **state)
     turn();
     turn();
     expect(0, "cmd=error_result rc=3 msg=byte_0:_a_PMI_command_(cmd_...)_expected,_found_"
-           "\"nonsense\\\\n\"\n");
+           "\"nonsense\\n\"\n");
     assert_int_equal(read(w.fd[0], &c, 1), 0);
     assert_int_equal(w.closed[0], 1);
     pmi_conn_fail(&w.conn[0]);
@@ -317,6 +327,7 @@ static void test_no_memory(void **state)
         memory_end();
     }
     assert_true(w.conn[0].failed);
+    assert_int_equal(broken, 1);
     turn();
     assert_int_equal(w.closed[0], 1);
     stop();

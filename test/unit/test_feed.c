@@ -35,7 +35,16 @@ static void on_closed(void *host)
     closed++;
 }
 
-static const struct feed_ops ops = { on_credit, on_closed };
+static int failed;
+
+static void on_failed(void *host, int errnum)
+{
+    (void)host;
+    assert_int_equal(errnum, ENOMEM);
+    failed++;
+}
+
+static const struct feed_ops ops = { on_credit, on_closed, on_failed };
 
 /* A pipe as small as the system makes them; its write end does not block. */
 static void small_pipe(int p[2])
@@ -181,7 +190,7 @@ static void test_no_memory(void **state)
     memory_after(0);
     feed_write(f, "x", 1);
     memory_end();
-    assert_int_equal(closed, 1);
+    assert_int_equal(failed, 1);
     feed_free(f);
     close(p[0]);
 }

@@ -212,6 +212,31 @@ static const struct {
     { "Abort(FALSE) of one that goes by itself", 2, .events = { "1 init 1", "2 leave 1 0",
       "2 exit 1 0", "9 exit 0 0" },
       .log = "2.0 tell " R(1) " aborted itself alone (0)\n2.0 rank 1 TERM\n", .status = 1 },
+    { "Abort(FALSE) that ignores TERM is killed 2 s later", 2, .events = { "1 init 0",
+      "1 init 1", "2 leave 1 6", "4 die 1 KILL", "9 fin 0", "9 exit 0 0" },
+      .log = "2.0 tell " R(1) " aborted itself alone (6)\n2.0 rank 1 TERM\n4.0 rank 1 KILL\n",
+      .status = 6 },
+    { "Abort(FALSE) of two, each with its own time", 3, .events = { "2 leave 0 6",
+      "3 leave 2 7", "4.5 die 0 KILL", "5.5 die 2 KILL", "9 exit 1 0" },
+      .log = "2.0 tell " R(0) " aborted itself alone (6)\n2.0 rank 0 TERM\n"
+             "3.0 tell " R(2) " aborted itself alone (7)\n3.0 rank 2 TERM\n"
+             "4.0 rank 0 KILL\n5.0 rank 2 KILL\n", .status = 7 },
+    { "Abort(FALSE) twice, then another's", 2, .events = { "1 leave 0 6", "3.5 leave 0 5",
+      "4 leave 1 7", "7 die 0 KILL", "7 die 1 KILL" },
+      .log = "1.0 tell " R(0) " aborted itself alone (6)\n1.0 rank 0 TERM\n3.0 rank 0 KILL\n"
+             "3.5 tell " R(0) " aborted itself alone (5)\n3.5 rank 0 TERM\n"
+             "4.0 tell " R(1) " aborted itself alone (7)\n4.0 rank 1 TERM\n"
+             "5.5 rank 0 KILL\n6.0 rank 1 KILL\n", .status = 7 },
+    { "Abort(FALSE), and a fence misses it", 2, .events = { "1 init 0", "1 init 1",
+      "2 leave 1 6", "2.5 die 1 TERM", "2.5 stuck 1 0", "3 die 0 TERM" },
+      .log = "2.0 tell " R(1) " aborted itself alone (6)\n2.0 rank 1 TERM\n"
+             "2.5 tell " R(1) " aborted alone with 6, and rank 0 waits for it in a fence\n"
+             TERM("2.5"), .status = 6 },
+    { "Abort(FALSE), then another rank fails: its status", 3, .events = { "1 init 1",
+      "1 leave 0 6", "2 die 1 SEGV", "4 die 0 KILL", "4 die 2 TERM" },
+      .log = "1.0 tell " R(0) " aborted itself alone (6)\n1.0 rank 0 TERM\n"
+             "2.0 tell " R(1) " killed by signal 11 (SIGSEGV)\n" TERM("2.0")
+             "3.0 rank 0 KILL\n" KILL("4.0"), .status = 139 },
     { "Abort(FALSE) while the job ends", 2, .events = { "1 die 0 SEGV", "1 leave 1 6",
       "2 die 1 TERM" },
       .log = "1.0 tell " R(0) " killed by signal 11 (SIGSEGV)\n" TERM("1.0"), .status = 139 },
@@ -230,6 +255,14 @@ static const struct {
     { "protocol during the end is not told", 2, .events = { "1 abort 0 3", "1 break 1",
       "2 exit 0 0", "2 exit 1 0" },
       .log = "1.0 tell " R(0) " called abort(3)\n" TERM("1.0"), .status = 3 },
+    { "protocol under -disable-auto-cleanup ends that rank only", 2, .going = true,
+      .events = { "1 init 0", "1 init 1", "2 break 1", "2 die 1 TERM", "9 fin 0", "9 exit 0 0" },
+      .log = "2.0 tell " R(1) " broke the PMI protocol: it said boo\n2.0 rank 1 TERM\n",
+      .status = 1 },
+    { "and kills it 2 s later", 2, .going = true, .events = { "2 break 1", "5 die 1 KILL",
+      "9 exit 0 0" },
+      .log = "2.0 tell " R(1) " broke the PMI protocol: it said boo\n2.0 rank 1 TERM\n"
+             "4.0 rank 1 KILL\n", .status = 1 },
     { "hung up, then ended: its status counts", 2, .events = { "1 init 0", "2 hangup 0",
       "3 exit 0 9", "3 exit 1 0" },
       .log = "3.0 tell " R(0) " exited with 9 without finalize\n" TERM("3.0"), .status = 9 },
@@ -245,15 +278,15 @@ static const struct {
     /* --- a fence that misses somebody --- */
     { "stuck on one that failed: at once", 2, .events = { "1 init 0", "1 init 1", "2 fin 1",
       "2 exit 1 3", "2 stuck 1 0", "3 die 0 TERM" },
-      .log = "2.0 tell " R(1) " exited with 3 after finalize, and others wait for it in a "
+      .log = "2.0 tell " R(1) " exited with 3 after finalize, and rank 0 waits for it in a "
              "fence\n" TERM("2.0"), .status = 3 },
     { "stuck on one that left with 0: after 2 s", 2, .events = { "1 init 0", "2 exit 1 0",
       "2 stuck 1 0", "9 die 0 TERM" },
-      .log = "4.0 tell " R(1) " exited with 0 before init, and others wait for it in a fence\n"
+      .log = "4.0 tell " R(1) " exited with 0 before init, and rank 0 waits for it in a fence\n"
              TERM("4.0") KILL("6.0"), .status = 1 },
     { "stuck is looked at once", 3, .events = { "1 init 0", "2 exit 1 0", "2 stuck 1 0",
       "3 stuck 1 2", "4 die 0 TERM", "4 die 2 TERM" },
-      .log = "4.0 tell " R(1) " exited with 0 before init, and others wait for it in a fence\n"
+      .log = "4.0 tell " R(1) " exited with 0 before init, and rank 0 waits for it in a fence\n"
              TERM("4.0"), .status = 1 },
     { "stuck under -disable-auto-cleanup", 2, .going = true, .events = { "2 exit 1 0",
       "2 stuck 1 0", "9 exit 0 0" }, .log = "", .status = 0 },
@@ -271,8 +304,33 @@ static const struct {
       "9 die 0 KILL" }, .log = TERM("1.0") KILL("3.0"), .status = 143 },
     { "INT, then TERM goes on at once", 1, .events = { "1 signal 2", "2 signal 15",
       "9 die 0 KILL" }, .log = "1.0 all INT\n" TERM("2.0") KILL("4.0"), .status = 130 },
+    { "INT, then TERM after its step: nothing more", 1, .events = { "1 signal 2", "3.5 signal 15",
+      "9 die 0 KILL" }, .log = "1.0 all INT\n" TERM("3.0") KILL("5.0"), .status = 130 },
+    { "TERM twice", 1, .events = { "1 signal 15", "2 signal 15", "9 die 0 KILL" },
+      .log = TERM("1.0") KILL("3.0"), .status = 143 },
+    { "TERM, INT, INT: KILL at the second", 1, .events = { "1 signal 15", "2 signal 2",
+      "2.5 signal 2", "9 die 0 KILL" }, .log = TERM("1.0") KILL("2.5"), .status = 143 },
+    { "INT after KILL: nothing more", 1, .events = { "1 signal 2", "1.5 signal 2",
+      "3 signal 2", "4 signal 15", "9 die 0 KILL" }, .log = "1.0 all INT\n" KILL("1.5"),
+      .status = 130 },
+    { "a failure in INT's grace changes nothing", 2, .events = { "1 init 1", "1 signal 2",
+      "1.2 exit 1 4", "1.5 break 0", "9 die 0 KILL" },
+      .log = "1.0 all INT\n" TERM("3.0") KILL("5.0"), .status = 130 },
+    { "an abort in INT's grace changes nothing", 1, .events = { "1 signal 2", "1.5 abort 0 3",
+      "9 die 0 KILL" }, .log = "1.0 all INT\n" TERM("3.0") KILL("5.0"), .status = 130 },
+    { "the launcher breaks in INT's grace", 1, .events = { "1 signal 2", "1.5 broken 255",
+      "1.6 reader 0", "9 die 0 KILL" },
+      .log = "1.0 all INT\n" TERM("3.0") KILL("5.0"), .status = 130 },
+    { "a protocol error after KILL: nothing more", 1, .events = { "1 signal 15", "4 break 0",
+      "9 die 0 KILL" }, .log = TERM("1.0") KILL("3.0"), .status = 143 },
+    { "an abort after KILL: nothing more", 2, .events = { "1 die 0 SEGV", "4 abort 1 3",
+      "9 die 1 KILL" },
+      .log = "1.0 tell " R(0) " killed by signal 11 (SIGSEGV)\n" TERM("1.0") KILL("3.0"),
+      .status = 139 },
     { "HUP is forwarded as HUP, KILL", 1, .events = { "1 signal 1", "9 die 0 KILL" },
       .log = "1.0 all HUP\n" KILL("3.0"), .status = 129 },
+    { "HUP, then TERM: nothing more", 1, .events = { "1 signal 1", "2 signal 15",
+      "9 die 0 KILL" }, .log = "1.0 all HUP\n" KILL("3.0"), .status = 129 },
     { "USR1 is passed on", 1, .events = { "1 signal 10", "2 exit 0 0" },
       .log = "1.0 all USR1\n", .status = 0 },
     { "a failure, then INT: the failure's status", 2, .events = { "1 die 0 SEGV",
@@ -284,6 +342,8 @@ static const struct {
     { "-timeout", 1, .timeout = 3, .events = { "9 die 0 KILL" },
       .log = "3.0 tell time is up: APPLICATION TIMED OUT\n" TERM("3.0") KILL("5.0"),
       .status = 124 },
+    { "-timeout while INT has its grace", 1, .timeout = 3, .events = { "2 signal 2",
+      "9 die 0 KILL" }, .log = "2.0 all INT\n" TERM("4.0") KILL("6.0"), .status = 130 },
     { "in time", 1, .timeout = 3, .events = { "2 exit 0 0" }, .log = "", .status = 0 },
     { "a failure ends the time limit", 2, .timeout = 3, .events = { "2.5 die 0 SEGV",
       "4 die 1 TERM" },

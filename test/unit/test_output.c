@@ -25,6 +25,7 @@ enum { RANKS = 3, STEPS = 12 };
 static char folder[] = "/tmp/test_output.XXXXXX";
 static char buffer[65536];
 static int saved[2], ours[2][2], failures, failed_with;
+static bool together;                /* our stderr is our stdout */
 static char failed_place[200];
 
 static void on_failed(void *host, const char *place, int errnum)
@@ -48,6 +49,8 @@ static void redirect(void)
         assert_int_equal(dup2(ours[i][1], 1 + i), 1 + i);
         close(ours[i][1]);
     }
+    if (together)
+        assert_int_equal(dup2(1, 2), 2);
     failures = failed_with = 0;
     *failed_place = '\0';
 }
@@ -292,9 +295,12 @@ static void test_prompt(void **state)
 {
     struct run r = { .plan = { .output_from = -1, .stdin_mode = STDIN_RANK, .stdin_rank = 1 } };
     char out[100];
+    int input[2];
 
     (void)state;
     start(&r, 2);
+    WANT(pipe(input) == 0);
+    output_set_input(r.o, input[0]);
     WANT(write(r.fd[0][0], "other? ", 7) == 7);
     WANT(write(r.fd[1][0], "name? ", 6) == 6);
     turn(&r);
@@ -316,6 +322,90 @@ static void test_prompt(void **state)
     stop(&r);
 }
 
+/* No prompt: it is we who are slow, and more has come meanwhile. */
+static void test_no_prompt(void **state)
+{
+    struct run r = { .plan = { .output_from = -1, .stdin_mode = STDIN_RANK, .stdin_rank = 1 } };
+    char out[100];
+    int input[2];
+
+    (void)state;
+    start(&r, 2);
+    WANT(pipe(input) == 0);
+    output_set_input(r.o, input[0]);
+    WANT(write(r.fd[1][0], "name", 4) == 4);
+    turn(&r);
+    usleep(150000);                                      /* the timer is due */
+    WANT(write(r.fd[1][0], "less? ", 6) == 6);
+    turn(&r);
+    take(ours[0][0], out, sizeof out);
+    WANT(!*out);
+    WANT(write(r.fd[0][0], "other\n", 6) == 6);
+    turn(&r);
+    take(ours[0][0], out, sizeof out);
+    WANT(!strcmp(out, "other\n"));
+    ev_run(ev_default_loop(0), EVRUN_ONCE);              /* the timer, set anew */
+    turn(&r);
+    take(ours[0][0], out, sizeof out);
+    WANT(!strcmp(out, "nameless? "));
+    close_ranks(&r, 2);
+    turn(&r);
+    stop(&r);
+}
+
+/* "2>&1": what our stdout has, our stderr knows of. */
+static void test_together(void **state)
+{
+    struct run r = { .plan = { .output_from = -1 } };
+    char out[300];
+
+    (void)state;
+    together = true;
+    start(&r, 2);
+    together = false;
+    WANT(write(r.fd[0][0], "out\n", 4) == 4);
+    turn(&r);
+    WANT(write(r.fd[1][1], "err\n", 4) == 4);
+    turn(&r);
+    WANT(write(r.fd[0][0], "half", 4) == 4);
+    output_close_streams(r.o);
+    output_tell(r.o, "a line");
+    WANT(output_flushed(r.o));
+    take(ours[0][0], out, sizeof out);
+    WANT(!strcmp(out, "out\nerr\nhalf\nmpiexec_lite: a line\n"));
+    close_ranks(&r, 2);
+    close(ours[0][0]);
+    ours[0][0] = -1;
+    output_tell(r.o, "to nobody");
+    output_tell(r.o, "to nobody");
+    WANT(failures == 1);
+    WANT(!strcmp(failed_place, "write to stdout"));
+    stop(&r);
+}
+
+/* What was put together stays until it is asked for. */
+static void test_flush(void **state)
+{
+    struct run r = { .plan = { .output_from = -1 } };
+    char out[100];
+
+    (void)state;
+    start(&r, 2);
+    WANT(write(r.fd[0][0], "line\n", 5) == 5);
+    ev_run(ev_default_loop(0), EVRUN_NOWAIT);
+    take(ours[0][0], out, sizeof out);
+    WANT(!*out);
+    output_flush(r.o);
+    take(ours[0][0], out, sizeof out);
+    WANT(!strcmp(out, "line\n"));
+    output_flush(r.o);
+    take(ours[0][0], out, sizeof out);
+    WANT(!*out);
+    close_ranks(&r, 2);
+    turn(&r);
+    stop(&r);
+}
+
 /* Our reader goes: told once, and the rest is thrown away. */
 static void test_reader_gone(void **state)
 {
@@ -331,7 +421,7 @@ static void test_reader_gone(void **state)
     }
     WANT(failures == 1);
     WANT(failed_with == EPIPE);
-    WANT(!strcmp(failed_place, "stdout"));
+    WANT(!strcmp(failed_place, "write to stdout"));
     close_ranks(&r, 2);
     turn(&r);
     WANT(output_ended(r.o));
@@ -459,7 +549,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cases), cmocka_unit_test(test_stall), cmocka_unit_test(test_files),
-        cmocka_unit_test(test_prompt), cmocka_unit_test(test_reader_gone),
+        cmocka_unit_test(test_prompt), cmocka_unit_test(test_no_prompt),
+        cmocka_unit_test(test_together), cmocka_unit_test(test_flush),
+        cmocka_unit_test(test_reader_gone),
         cmocka_unit_test(test_tell), cmocka_unit_test(test_close_streams),
         cmocka_unit_test(test_no_memory), cmocka_unit_test(test_no_memory_later),
     };

@@ -41,9 +41,9 @@ static const struct story stories[] = {
     { "0.9 is refused with what would be taken", .steps = { INIT("0", "9"),
         "0< cmd=response_to_init rc=1 msg=the_program_asks_for_PMI_version_0.9;_" SPEAKS
         " pmi_version=1 pmi_subversion=1\n" } },
-    { "1.3 is refused", .steps = { INIT("1", "3"),
+    { "1.3 is refused with 1.2", .steps = { INIT("1", "3"),
         "0< cmd=response_to_init rc=1 msg=the_program_asks_for_PMI_version_1.3;_" SPEAKS
-        " pmi_version=2 pmi_subversion=0\n" } },
+        " pmi_version=1 pmi_subversion=2\n", "0S0", INIT("1", "2"), TO_INIT("1", "2") } },
     { "a refused client may ask again", .whole = true, .steps = { INIT("3", "0"),
         "0< cmd=response_to_init rc=1 msg=the_program_asks_for_PMI_version_3.0;_" SPEAKS
         " pmi_version=2 pmi_subversion=0\n", INIT("2", "0"), TO_INIT("2", "0"),
@@ -64,16 +64,21 @@ static const struct story stories[] = {
         "0< cmd=response_to_init rc=1 msg=init:_not_after_init\n" } },
     { "init again after finalize (Q20)", .steps = { "0+1", "?initialized 0",
         "0> cmd=finalize\n", "0< cmd=finalize_ack rc=0\n", "?finalized 0", "0S3",
-        INIT("1", "1"), TO_INIT("1", "1"), "0S2",
+        INIT("1", "1"), TO_INIT("1", "1"), "?initialized 0", "0S2",
         "0> cmd=get_appnum\n", "0< cmd=appnum rc=0 appnum=0\n",
-        "0> cmd=finalize\n", "0< cmd=finalize_ack rc=0\n" } },
+        "0> cmd=finalize\n", "0< cmd=finalize_ack rc=0\n", "?finalized 0", "0S3" } },
+    { "init again, and no finalize", .steps = { "0+1", "?initialized 0", "0> cmd=finalize\n",
+        "0< cmd=finalize_ack rc=0\n", "?finalized 0", "0+12", "?initialized 0", "0S2",
+        "0x", "0S4" } },
     { "init while a barrier waits", .size = 2, .steps = { "0+1", "1+1", "0> cmd=barrier_in\n",
         "0> cmd=finalize\n", INIT("2", "0"), "0=", "1> cmd=barrier_in\n",
         "1< cmd=barrier_out rc=0\n", "0< cmd=barrier_out rc=0\ncmd=finalize_ack rc=0\n",
         "0< cmd=response_to_init rc=1 msg=requests_of_this_connection_are_still_waiting\n" } },
-    { "PMI-2 after PMI-1 was finalized", .steps = { "0+1", "0> cmd=finalize\n",
-        "0< cmd=finalize_ack rc=0\n", INIT("2", "0"), TO_INIT("2", "0"),
-        "0} cmd=fullinit;", "0{ " FULLINIT("0", "1", "0") } },
+    { "PMI-2 after PMI-1 was finalized", .steps = { "0+1", "?initialized 0",
+        "0> cmd=finalize\n", "0< cmd=finalize_ack rc=0\n", "?finalized 0", INIT("2", "0"),
+        TO_INIT("2", "0"), "0} cmd=fullinit;", "0{ " FULLINIT("0", "1", "0"),
+        "?initialized 0", "0S2", "0} cmd=finalize;", "0{ cmd=finalize-response;rc=0;",
+        "?finalized 0" } },
     { "init line on a PMI-2 stream", .steps = { "0+2", INIT("2", "0"),
         "0< cmd=response_to_init rc=1 pmi_version=2 pmi_subversion=0\n",
         "0} cmd=job-getid;", "0{ cmd=job-getid-response;rc=0;jobid=job0;" } },
@@ -88,7 +93,7 @@ static const struct story stories[] = {
         "0} cmd=kvs-get;key=k;",
         "0{ cmd=kvs-get-response;rc=1;errmsg=kvs-get: not before fullinit;" } },
     { "fullinit twice", .steps = { "0+2", "0} cmd=fullinit;pmirank=0;",
-        "0{ cmd=fullinit-response;rc=1;errmsg=fullinit: not after init;debugged=FALSE;"
+        "0{ cmd=fullinit-response;rc=1;errmsg=fullinit: not after init;pmi-version=2;pmi-subversion=0;debugged=FALSE;"
         "pmiverbose=FALSE;" } },
     { "finalize before fullinit", .steps = { INIT("2", "0"), TO_INIT("2", "0"),
         "0} cmd=finalize;",
@@ -125,8 +130,8 @@ static const struct story stories[] = {
     /* --- framing --- */
     { "garbage before init", .whole = true, .steps = { "0> GET / HTTP/1.1\n",
         "0< cmd=error_result rc=3 msg=byte_0:_a_PMI_command_(cmd_...)_expected,_found_"
-        "\"GET_/_HTTP/1.1\\\\n\"\n",
-        "0! byte 0: a PMI command (cmd=...) expected, found \"GET / HTTP/1.1\\n\"" } },
+        "\"GET_/_HTTP/1.1\\n\"\n",
+        "0! byte 0: a PMI command (cmd=...) expected, found \"GET / HTTP/1.1\n\"" } },
     { "a broken peer fails alone", .size = 2, .whole = true, .steps = { "0+2", "1+1",
         "1> cmd=barrier_in\n", "0> abcdefgh",
         "0{ cmd=error-response;rc=3;errmsg=byte 70: a six-character length expected, found "
@@ -137,8 +142,8 @@ static const struct story stories[] = {
         "0> cmd=get_appnum\ncmd=get_my_kvsname\nboo\n",
         "0< cmd=appnum rc=0 appnum=0\n", "0< cmd=my_kvsname rc=0 kvsname=job0\n",
         "0< cmd=error_result rc=3 msg=byte_74:_a_PMI_command_(cmd_...)_expected,_found_"
-        "\"boo\\\\n\"\n",
-        "0! byte 74: a PMI command (cmd=...) expected, found \"boo\\n\"" } },
+        "\"boo\\n\"\n",
+        "0! byte 74: a PMI command (cmd=...) expected, found \"boo\n\"" } },
     { "length zero", .steps = { "0+2", "0>      0",
         "0{ cmd=error-response;rc=8;errmsg=byte 70: frame length 0 is too short for a message;",
         "0! byte 70: frame length 0 is too short for a message" } },
@@ -257,14 +262,25 @@ static const struct story stories[] = {
         "a> cmd=init pmi_version=2 pmi_subversion=0\n",
         "a< cmd=response_to_init rc=0 pmi_version=2 pmi_subversion=0\n",
         "a} cmd=fullinit;",
-        "a{ " NOT_FULLINIT("3", "this connection has not said which rank it is: "
-        "rank -1, want 0..1"), "a} cmd=fullinit;pmirank=0;", "a{ " FULLINIT("0", "2", "0") } },
+        "a{ " NOT_FULLINIT("3", "rank -1, want 0..1"), "a! rank -1, want 0..1",
+        "a} cmd=fullinit;pmirank=0;", "a=", "0S0" } },
+    { "fullinit: no such rank", .size = 2, .steps = {
+        "a> cmd=init pmi_version=2 pmi_subversion=0\n",
+        "a< cmd=response_to_init rc=0 pmi_version=2 pmi_subversion=0\n",
+        "a} cmd=fullinit;pmirank=2;",
+        "a{ " NOT_FULLINIT("3", "rank 2, want 0..1"), "a! rank 2, want 0..1" } },
     { "fullinit: taken", .size = 2, .steps = { "0+2",
         "a> cmd=init pmi_version=2 pmi_subversion=0\n",
         "a< cmd=response_to_init rc=0 pmi_version=2 pmi_subversion=0\n",
         "a} cmd=fullinit;pmirank=0;",
-        "a{ " NOT_FULLINIT("3", "this connection has not said which rank it is: "
-        "rank 0 is taken") } },
+        "a{ " NOT_FULLINIT("3", "rank 0 is taken"), "a! rank 0 is taken",
+        "0} cmd=job-getid;", "0{ cmd=job-getid-response;rc=0;jobid=job0;" } },
+    { "fullinit: another job's pmijobid", .steps = {
+        "a> cmd=init pmi_version=2 pmi_subversion=0\n",
+        "a< cmd=response_to_init rc=0 pmi_version=2 pmi_subversion=0\n",
+        "a} cmd=fullinit;pmijobid=job1;pmirank=0;",
+        "a{ " NOT_FULLINIT("3", "pmijobid=job1 is not this job"),
+        "a! pmijobid=job1 is not this job", "0S0" } },
     { "abort of nobody", .steps = { "a> cmd=abort exitcode=3\n",
         "a! abort before it said which rank it is" } },
 
@@ -291,7 +307,7 @@ static const struct story stories[] = {
     { "pmirank is no number", .steps = { INIT("2", "0"), TO_INIT("2", "0"),
         "0} cmd=fullinit;pmirank=one;",
         "0{ cmd=fullinit-response;rc=6;errmsg=fullinit: pmirank=one is not a number;"
-        "debugged=FALSE;pmiverbose=FALSE;" } },
+        "pmi-version=2;pmi-subversion=0;debugged=FALSE;pmiverbose=FALSE;" } },
 };
 
 /* --- the outside of the core ------------------------------------------- */
@@ -414,7 +430,7 @@ static void test_miscount(void **state)
     fake_close(&f);
 }
 
-/* Many requests that wait: the one too many is refused, the others are served. */
+/* Many requests that wait: what comes then is kept until some are answered. */
 static void test_parked(void **state)
 {
     char text[80];
@@ -431,17 +447,83 @@ static void test_parked(void **state)
     }
     assert_true(conn_full(f.link[0].conn));
     fake_step(&f, "0=", SIZE_MAX);
-    fake_step(&f, "0} cmd=info-getnodeattr;thrid=x;key=a;wait=TRUE;", SIZE_MAX);
-    fake_step(&f, "0{ cmd=info-getnodeattr-response;thrid=x;rc=2;errmsg="
-              "more than 1024 requests are waiting;", SIZE_MAX);
+    fake_step(&f, "0} cmd=info-getnodeattr;thrid=x;key=b;wait=TRUE;", SIZE_MAX);
+    fake_step(&f, "0} cmd=job-getid;thrid=y;", 5);
+    conn_resume(f.link[0].conn, 0);              /* not yet */
+    fake_step(&f, "0=", SIZE_MAX);
     fake_step(&f, "1} cmd=info-putnodeattr;key=a;value=A;", SIZE_MAX);
-    assert_false(conn_full(f.link[0].conn));
     for (int i = 0; i < LIMIT_PARKED; i++) {
         snprintf(text, sizeof text, "0{ cmd=info-getnodeattr-response;thrid=%04d;rc=0;"
                  "found=TRUE;value=A;", i);
         fake_step(&f, text, SIZE_MAX);
     }
+    fake_step(&f, "0=", SIZE_MAX);
+    assert_true(conn_full(f.link[0].conn));
+    conn_resume(f.link[0].conn, 0);
+    assert_false(conn_full(f.link[0].conn));
+    fake_step(&f, "0{ cmd=job-getid-response;thrid=y;rc=0;jobid=job0;", SIZE_MAX);
     fake_step(&f, "1{ cmd=info-putnodeattr-response;rc=0;", SIZE_MAX);
+    fake_nothing_left(&f);
+    fake_close(&f);
+}
+
+/* Answers that wait for their turn count too; a break behind them is found later. */
+static void test_parked_in_order(void **state)
+{
+    struct fake f;
+
+    (void)state;
+    assert_true(fake_open(&f, &(struct story){ .size = 2 }));
+    fake_step(&f, "0+2", SIZE_MAX);
+    fake_step(&f, "1+2", SIZE_MAX);
+    fake_step(&f, "0} cmd=kvs-fence;", SIZE_MAX);
+    for (int i = 1; i < LIMIT_PARKED; i++) {
+        assert_false(conn_full(f.link[0].conn));
+        fake_step(&f, "0} cmd=job-getid;", SIZE_MAX);
+    }
+    assert_true(conn_full(f.link[0].conn));
+    fake_step(&f, "0} cmd=kvs-get;key=k;", SIZE_MAX);
+    fake_step(&f, "0> abcdefgh", SIZE_MAX);
+    assert_false(f.link[0].failed);
+    fake_step(&f, "0=", SIZE_MAX);
+    fake_step(&f, "1} cmd=kvs-fence;", SIZE_MAX);
+    fake_step(&f, "1{ cmd=kvs-fence-response;rc=0;", SIZE_MAX);
+    fake_step(&f, "0{ cmd=kvs-fence-response;rc=0;", SIZE_MAX);
+    for (int i = 1; i < LIMIT_PARKED; i++)
+        fake_step(&f, "0{ cmd=job-getid-response;rc=0;jobid=job0;", SIZE_MAX);
+    fake_step(&f, "0=", SIZE_MAX);
+    conn_resume(f.link[0].conn, 0);
+    fake_step(&f, "0{ cmd=kvs-get-response;rc=0;found=FALSE;", SIZE_MAX);
+    assert_true(f.link[0].failed);
+    assert_non_null(strstr(f.link[0].why, "expected, found \"abcdefgh\""));
+    f.link[0].seen_failing = true;
+    assert_non_null(strstr(buf_bytes(&f.link[0].sent), "cmd=error-response;rc=3;"));
+    buf_consume(&f.link[0].sent, f.link[0].sent.len);
+    fake_nothing_left(&f);
+    fake_close(&f);
+}
+
+/* Replies that the peer does not read hold it back just so. */
+static void test_queued(void **state)
+{
+    struct fake f;
+
+    (void)state;
+    assert_true(fake_open(&f, &(struct story){ .size = 1 }));
+    fake_step(&f, "0+2", SIZE_MAX);
+    conn_resume(f.link[0].conn, LIMIT_QUEUED);
+    assert_false(conn_full(f.link[0].conn));
+    conn_resume(f.link[0].conn, LIMIT_QUEUED + 1);
+    assert_true(conn_full(f.link[0].conn));
+    fake_step(&f, "0} cmd=job-getid;", 7);
+    conn_resume(f.link[0].conn, LIMIT_QUEUED + 1);
+    fake_step(&f, "0=", SIZE_MAX);
+    conn_resume(f.link[0].conn, LIMIT_QUEUED);
+    fake_step(&f, "0{ cmd=job-getid-response;rc=0;jobid=job0;", SIZE_MAX);
+    assert_false(conn_full(f.link[0].conn));
+    conn_resume(f.link[0].conn, LIMIT_QUEUED + 1);
+    fake_step(&f, "0} cmd=job-getid;", SIZE_MAX);        /* what is kept goes with it */
+    fake_step(&f, "0.", SIZE_MAX);
     fake_nothing_left(&f);
     fake_close(&f);
 }
@@ -553,6 +635,8 @@ int main(void)
         cmocka_unit_test(test_nul),
         cmocka_unit_test(test_miscount),
         cmocka_unit_test(test_parked),
+        cmocka_unit_test(test_parked_in_order),
+        cmocka_unit_test(test_queued),
         { "no memory: a dialogue", test_no_memory, NULL, NULL, (void *)&hungry },
         { "no memory: wake-ups and a ring", test_no_memory, NULL, NULL, (void *)&hungry_wake },
     };
