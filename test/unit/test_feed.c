@@ -2,6 +2,7 @@
  * every one of them has. */
 #include "mpiexec_lite/feed.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
