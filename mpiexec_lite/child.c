@@ -73,7 +73,8 @@ static bool is_text(const char *path)
     return n >= 0 && !memchr(head, '\0', (size_t)n);
 }
 
-/* A text file without "#!" is a shell script, as execvp has it. */
+/* A text file without "#!" is a shell script, as execvp has it; with up to 253
+ * arguments, as no memory may be asked for here. */
 static void exec_script(const struct child_spec *spec)
 {
     char *args[256];

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -23,8 +24,10 @@ void pmi_conn_close(struct pmi_conn *c)
 
 static void closed(struct pmi_conn *c)
 {
+    struct member *m = conn_member(c->core);
+
     pmi_conn_close(c);
-    c->env->ops->closed(c->env->host, c);
+    c->env->ops->closed(c->env->host, c, m);
 }
 
 /* One read, served.  False when there was nothing, or the stream is over. */
@@ -132,10 +135,22 @@ int pmi_conn_init(struct pmi_conn *c, const struct pmi_conn_env *env, struct job
 
 void pmi_conn_drain(struct pmi_conn *c)
 {
+    if (c->fd < 0)
+        return;
+    conn_drain(c->core);
+    pmi_conn_serve(c);
+}
+
+void pmi_conn_serve(struct pmi_conn *c)
+{
+    int left = 0;
+
     if (c->fd >= 0)
-        conn_drain(c->core);
-    while (c->fd >= 0 && serve_some(c))
+        ioctl(c->fd, FIONREAD, &left);       /* a fork of the process may still be writing */
+    for (; left > 0 && c->fd >= 0 && serve_some(c); left -= (int)c->env->size)
         ;
+    if (c->fd >= 0)
+        serve_some(c);                   /* its end, perhaps */
 }
 
 size_t pmi_conn_send(struct pmi_conn *c, const char *data, size_t len)

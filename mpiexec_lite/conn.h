@@ -11,8 +11,8 @@ struct pmi_conn;
 
 struct pmi_conn_ops {
     /* The stream is over: the peer closed it, or it was failed.  The connection
-     * is closed; it may be freed here. */
-    void (*closed)(void *host, struct pmi_conn *c);
+     * is closed; it may be freed here.  m: whose it was, or NULL. */
+    void (*closed)(void *host, struct pmi_conn *c, struct member *m);
     /* Replies can no longer be sent, for a reason of this side; it will be closed. */
     void (*broken)(void *host, struct pmi_conn *c, const char *why);
 };
@@ -43,7 +43,9 @@ int  pmi_conn_init(struct pmi_conn *c, const struct pmi_conn_env *env, struct jo
 /* Close without a call of closed.  Safe twice. */
 void pmi_conn_close(struct pmi_conn *c);
 
-/* Serve what has arrived up to now: the process behind it has ended. */
+/* Serve what has arrived up to now. */
+void pmi_conn_serve(struct pmi_conn *c);
+/* The same, for the last time: the process behind it has ended. */
 void pmi_conn_drain(struct pmi_conn *c);
 
 /* The host operations send and fail of the core end here. */

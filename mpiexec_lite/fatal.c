@@ -1,7 +1,7 @@
 /* fatal.c - see fatal.h */
 #include "mpiexec_lite/fatal.h"
 
-#include "mpiexec_lite/job.h"
+#include "mpiexec_lite/launch.h"
 
 #include <ev.h>
 #include <stdint.h>

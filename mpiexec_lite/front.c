@@ -4,21 +4,27 @@
 #include "mpiexec_lite/fatal.h"
 #include "mpiexec_lite/child.h"
 #include "mpiexec_lite/control.h"
-#include "mpiexec_lite/job.h"
+#include "mpiexec_lite/launch.h"
 #include "mpiexec_lite/sweep.h"
 #include "mpiexec_lite/usage.h"
 
 #include <errno.h>
 #include <ev.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 /* How often a launcher in the background looks whether it has come forward. */
 static const double BACKGROUND_LOOK = 0.5;
+
+/* How long the root may take to end the job after a signal that asks for it.  Its
+ * own steps take at most six seconds and a sweep of five. */
+static const double ROOT_PATIENCE = 14.0;
 
 struct front {
     const struct front_args *args;
@@ -26,7 +32,8 @@ struct front {
     struct control  control;
     int             signals;         /* signalfd */
     ev_io           on_signals, on_control, on_input;
-    ev_timer        look;
+    ev_timer        look, patience;
+    int             input;           /* what stdin is read from; owned if not 0 */
     size_t          credit;          /* bytes of stdin the root will take */
     bool            input_open, terminal;
     int             last_signal;     /* the last ending signal that was handed on */
@@ -82,11 +89,13 @@ static void on_input(struct ev_loop *loop, ev_io *w, int revents)
         want_input(f);
         return;
     }
-    n = read(STDIN_FILENO, data, f->credit < sizeof data ? f->credit : sizeof data);
+    n = read(f->input, data, f->credit < sizeof data ? f->credit : sizeof data);
     if (n > 0) {
         f->credit -= (size_t)n;
         control_send_input(&f->control, data, (size_t)n);
         want_input(f);
+    } else if (n < 0 && errno == EIO && !may_read(f)) {
+        want_input(f);                   /* sent to the background meanwhile */
     } else if (n == 0 || (errno != EINTR && errno != EAGAIN)) {
         control_send(&f->control, "stdin-eof", NULL, 0);
         close_input(f);
@@ -119,13 +128,24 @@ static const struct control_ops control_ops = {
     .credit = root_credit, .input_closed = root_input_closed, .stopped = root_stopped,
 };
 
+/* It has closed its end: the rest takes a moment, for which no loop is needed. */
+static void await_root(struct front *f)
+{
+    if (waitpid(f->args->root, &f->status, 0) != f->args->root)
+        return;
+    f->ended = true;
+    ev_break(f->loop, EVBREAK_ALL);
+}
+
 static void on_control(struct ev_loop *loop, ev_io *w, int revents)
 {
     struct front *f = w->data;
 
     fatal_if_unwatched(revents);
-    if (control_read(&f->control, NULL) <= 0)    /* it has ended, or will: SIGCHLD */
-        ev_io_stop(loop, w);
+    if (control_read(&f->control, NULL) > 0)
+        return;
+    ev_io_stop(loop, w);                 /* it is ending */
+    await_root(f);
 }
 
 /* --- signals ----------------------------------------------------------- */
@@ -144,14 +164,26 @@ static void on_child(struct front *f)
         }
 }
 
+/* The root is stuck, in a file system that does not answer, say. */
+static void on_patience(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    struct front *f = w->data;
+
+    (void)loop;
+    (void)revents;
+    kill(f->args->root, SIGKILL);
+}
+
 static void on_signal(struct front *f, int signo)
 {
     if (signo == SIGCHLD) {
         on_child(f);
         return;
     }
-    if (signo == SIGINT || signo == SIGTERM || signo == SIGHUP)
-        f->last_signal = f->last_signal ? f->last_signal : signo;
+    if ((signo == SIGINT || signo == SIGTERM || signo == SIGHUP) && !f->last_signal) {
+        f->last_signal = signo;
+        ev_timer_start(f->loop, &f->patience);
+    }
     control_send(&f->control, "signal", "signo", signo);
     if (signo == SIGCONT)
         want_input(f);
@@ -186,13 +218,27 @@ static int open_signals(struct front *f)
 
 /* --- run --------------------------------------------------------------- */
 
+/* stdin without blocking, and without changing what others see of it: a terminal or
+ * pipe that we share may be emptied between the look and the read. */
+static int open_input(void)
+{
+    struct stat st;
+    int fd = -1;
+
+    if (fstat(STDIN_FILENO, &st) == 0 && (S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode)))
+        fd = open("/proc/self/fd/0", O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    return fd < 0 ? STDIN_FILENO : fd;
+}
+
 static void watch(struct front *f)
 {
     ev_io_init(&f->on_signals, on_signals, f->signals, EV_READ);
     ev_io_init(&f->on_control, on_control, f->args->control, EV_READ);
-    ev_io_init(&f->on_input, on_input, STDIN_FILENO, EV_READ);
+    ev_io_init(&f->on_input, on_input, f->input, EV_READ);
+    ev_timer_init(&f->patience, on_patience, ROOT_PATIENCE, 0.);
     ev_timer_init(&f->look, on_look, 0., 0.);
-    f->on_signals.data = f->on_control.data = f->on_input.data = f->look.data = f;
+    f->on_signals.data = f->on_control.data = f->on_input.data = f->look.data =
+        f->patience.data = f;
     ev_io_start(f->loop, &f->on_signals);
     ev_io_start(f->loop, &f->on_control);
 }
@@ -234,6 +280,7 @@ int front_run(const struct front_args *args, int *signo)
         kill(args->root, SIGKILL);
         sweep_all(5);
     } else {
+        f.input = args->forward_input ? open_input() : STDIN_FILENO;
         watch(&f);
         on_child(&f);                    /* its signal may have come too early for us */
         if (!f.ended)
@@ -241,6 +288,8 @@ int front_run(const struct front_args *args, int *signo)
         status = conclude(&f, signo);
     }
     control_clear(&f.control);
+    if (f.input != STDIN_FILENO)
+        close(f.input);
     if (f.loop)
         ev_loop_destroy(f.loop);
     return status;

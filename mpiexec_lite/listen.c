@@ -13,6 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+static const double TRY_AGAIN = 0.1;     /* seconds, when there are no descriptors */
+
 struct listener {
     struct ev_loop *loop;
     const struct listen_ops *ops;
@@ -21,6 +23,7 @@ struct listener {
     unsigned        port;
     char            address[32];
     ev_io           readable;
+    ev_timer        again;
 };
 
 /* The owner of the socket that is bound to `port` of 127.0.0.1 and connected to
@@ -60,23 +63,48 @@ static bool is_ours(struct listener *l, const struct sockaddr_in *peer)
     return false;
 }
 
-static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
+/* One connection.  False when there is none. */
+static bool accept_one(struct listener *l)
 {
-    struct listener *l = w->data;
     struct sockaddr_in peer = { 0 };
     socklen_t len = sizeof peer;
     int fd = accept4(l->fd, (struct sockaddr *)&peer, &len, SOCK_CLOEXEC), on = 1;
 
-    (void)loop;
-    fatal_if_unwatched(revents);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
+        ev_io_stop(l->loop, &l->readable);       /* look again in a while */
+        ev_timer_set(&l->again, TRY_AGAIN, 0.);
+        ev_timer_start(l->loop, &l->again);
+    }
     if (fd < 0)
-        return;
+        return errno == ECONNABORTED || errno == EINTR;
     if (!is_ours(l, &peer)) {
         close(fd);
-        return;
+        return true;
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     l->ops->accepted(l->host, fd);
+    return true;
+}
+
+void listen_accept(struct listener *l)
+{
+    while (accept_one(l))
+        ;
+}
+
+static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
+{
+    (void)loop;
+    fatal_if_unwatched(revents);
+    accept_one(w->data);
+}
+
+static void on_again(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    struct listener *l = w->data;
+
+    (void)revents;
+    ev_io_start(loop, &l->readable);
 }
 
 static int open_port(struct listener *l, struct err *e)
@@ -113,7 +141,8 @@ struct listener *listen_start(struct ev_loop *loop, const struct listen_ops *ops
         return NULL;
     }
     ev_io_init(&l->readable, on_readable, l->fd, EV_READ);
-    l->readable.data = l;
+    ev_timer_init(&l->again, on_again, 0., 0.);
+    l->readable.data = l->again.data = l;
     ev_io_start(loop, &l->readable);
     return l;
 }
@@ -128,6 +157,7 @@ void listen_stop(struct listener *l)
     if (!l)
         return;
     ev_io_stop(l->loop, &l->readable);
+    ev_timer_stop(l->loop, &l->again);
     close(l->fd);
     free(l);
 }

@@ -22,6 +22,7 @@ struct listen_ops {
 struct listener *listen_start(struct ev_loop *loop, const struct listen_ops *ops, void *host,
                               struct err *e);
 const char *listen_address(const struct listener *l);    /* "127.0.0.1:PORT" */
+void        listen_accept(struct listener *l);           /* all that are waiting */
 void        listen_stop(struct listener *l);             /* NULL is fine */
 
 #endif

@@ -2,7 +2,7 @@
 #include "mpiexec_lite/child.h"
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/front.h"
-#include "mpiexec_lite/job.h"
+#include "mpiexec_lite/launch.h"
 #include "mpiexec_lite/opts.h"
 #include "mpiexec_lite/root.h"
 #include "mpiexec_lite/sweep.h"
@@ -19,10 +19,23 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* One line; names in it may hold anything, so it is made safe for a terminal. */
 static int complain(const char *text, int status)
 {
-    fprintf(stderr, "mpiexec_lite: %s\n", text);
+    struct buf safe = BUF_INIT;
+
+    buf_escaped(&safe, text, strlen(text));
+    fprintf(stderr, "mpiexec_lite: %s\n", safe.failed ? "no memory" : buf_bytes(&safe));
+    buf_clear(&safe);
     return status;
+}
+
+static int complain_of(const char *what, const char *why, int status)
+{
+    char text[PATH_MAX + 128];
+
+    snprintf(text, sizeof text, "%s: %s", what, why);
+    return complain(text, status);
 }
 
 /* Descriptors 0, 1 and 2 exist, so that none of ours gets their number. */
@@ -92,8 +105,7 @@ static int start(const struct plan *p, struct root_args *args, int *signo)
 
     args->input = front.forward_input ? -1 : open_input(p);
     if (args->input < 0 && !front.forward_input) {
-        fprintf(stderr, "mpiexec_lite: %s: %s\n", p->stdin_file, strerror(errno));
-        return EXIT_USAGE;
+        return complain_of(p->stdin_file, strerror(errno), EXIT_USAGE);
     }
     if (sweep_prepare() < 0 ||
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) < 0)

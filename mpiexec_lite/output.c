@@ -17,6 +17,9 @@
 /* A prompt: a line without an end, and this long nothing behind it. */
 static const double PROMPT_AFTER = 0.1;
 
+/* Messages of our own wait for a reader of stderr up to this many bytes. */
+enum { TELL_AT_MOST = 1 << 20 };
+
 struct stream {
     struct output *output;       /* borrowed */
     struct sink   *sink;         /* borrowed from the output; NULL: thrown away */
@@ -46,6 +49,7 @@ struct output {
     struct places      files;    /* owned */
     struct streams     streams;  /* owned */
     int                open;     /* streams not yet ended */
+    unsigned long      untold;   /* messages dropped since the last one that was not */
     bool               failed, direct;   /* direct: one rank, no label: bytes pass as they come */
     double             start;
     ev_timer           prompt;
@@ -54,6 +58,17 @@ struct output {
 };
 
 /* --- places ------------------------------------------------------------ */
+
+/* One pipe or file behind both ("2>&1"): lines of both must go through one sink to
+ * stay whole. */
+static bool same_place(int a, int b)
+{
+    struct stat x, y;
+
+    return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev &&
+           x.st_ino == y.st_ino && x.st_rdev == y.st_rdev;
+}
+
 
 static void on_resume(void *host, struct sink *s)
 {
@@ -97,8 +112,34 @@ static void expand(struct output *o, const char *pattern, int rank, struct buf *
     pattern_expand(pattern, &vars, text);
 }
 
+/* The place that is this file already, under whatever name; or NULL. */
+static struct sink *same_file(struct output *o, int fd)
+{
+    struct place *p;
+
+    TAILQ_FOREACH(p, &o->files, in_list)
+        if (same_place(p->sink.fd, fd))
+            return &p->sink;
+    return NULL;
+}
+
+static struct sink *add_file(struct output *o, int fd, const char *name, struct err *e)
+{
+    struct place *p = calloc(1, sizeof *p);
+
+    if (!p || sink_init(&p->sink, o->loop, fd, true, name, &sink_ops, o) < 0) {
+        free(p);
+        close(fd);
+        err_set(e, ERR_NOMEM, "no memory for an output file");
+        return NULL;
+    }
+    TAILQ_INSERT_TAIL(&o->files, p, in_list);
+    return &p->sink;
+}
+
 static struct sink *file_named(struct output *o, const char *name, struct err *e)
 {
+    struct sink *known;
     struct place *p;
     int fd;
 
@@ -108,15 +149,12 @@ static struct sink *file_named(struct output *o, const char *name, struct err *e
     fd = sink_open_file(name, e);
     if (fd < 0)
         return NULL;
-    p = calloc(1, sizeof *p);
-    if (!p || sink_init(&p->sink, o->loop, fd, true, name, &sink_ops, o) < 0) {
-        free(p);
+    known = same_file(o, fd);
+    if (known || sink_empty_file(fd, name, e) < 0) {
         close(fd);
-        err_set(e, ERR_NOMEM, "no memory for an output file");
-        return NULL;
+        return known;
     }
-    TAILQ_INSERT_TAIL(&o->files, p, in_list);
-    return &p->sink;
+    return add_file(o, fd, name, e);
 }
 
 /* Where a rank's stream goes: ours, or the file of its pattern. */
@@ -325,16 +363,6 @@ int output_add(struct output *o, int rank, int out_fd, int err_fd, struct err *e
 
 /* --- the whole --------------------------------------------------------- */
 
-/* One pipe or file behind both ("2>&1"): lines of both must go through one sink to
- * stay whole. */
-static bool same_place(int a, int b)
-{
-    struct stat x, y;
-
-    return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev &&
-           x.st_ino == y.st_ino && x.st_rdev == y.st_rdev;
-}
-
 struct output *output_new(struct ev_loop *loop, const struct plan *plan,
                           const char *hostname, char *buffer, size_t size,
                           const struct output_ops *ops, void *host, struct err *e)
@@ -430,6 +458,13 @@ void output_tell(struct output *o, const char *line)
 
     if (s->dead)
         return;
+    if (s->out.len > TELL_AT_MOST) {     /* nobody reads; -vv could fill the memory */
+        o->untold++;
+        return;
+    }
+    if (o->untold)
+        buf_printf(&s->out, "mpiexec_lite: (%lu messages lost)\n", o->untold);
+    o->untold = 0;
     if (s->line.open)
         buf_char(&s->out, '\n');
     s->line.open = NULL;

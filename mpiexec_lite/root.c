@@ -21,6 +21,10 @@
  * have something to say), and how long after a failure. */
 static const double GRACE = 2.0, GRACE_FAILED = 0.3;
 
+/* How long what is still to be written waits for its reader once the job is being
+ * ended, and how long a sweep may take. */
+static const double LAST_WORDS = 2.0, SWEEP_TIME = 5.0;
+
 double root_now(struct root *r)
 {
     struct timespec t;
@@ -61,16 +65,20 @@ void root_say(struct root *r, int level, const char *fmt, ...)
     va_end(ap);
 }
 
+static void rank_ended(struct root *r, int rank, int wstatus);
+
 /* --- operations of the launch ------------------------------------------ */
 
+/* Its process group; and it alone, if it has left that. */
 static void op_kill_rank(void *host, int rank, int signo)
 {
     struct root *r = host;
-
     pid_t pid = r->ranks[rank].pid;
 
-    /* Its process group; or it alone, if it has left that. */
-    if (pid && kill(-pid, signo) < 0)
+    if (!pid)
+        return;
+    kill(-pid, signo);
+    if (getpgid(pid) != pid)
         kill(pid, signo);
 }
 
@@ -87,36 +95,74 @@ static void op_tell(void *host, const char *text)
     root_tell(host, "%s", text);
 }
 
-static const struct job_ops job_ops = { op_kill_all, op_kill_rank, op_tell };
+/* A rank that KILL did not reach: in another group, or not ours to signal. */
+static void op_sweep(void *host)
+{
+    struct root *r = host;
+    int left = sweep_all(SWEEP_TIME);
+
+    if (left)
+        root_tell(r, "cleanup incomplete on %s: %d processes could not be killed", r->hostname,
+                  left);
+    for (int i = 0; i < r->size; i++)
+        if (r->ranks[i].pid)
+            rank_ended(r, i, SIGKILL);   /* reaped by the sweep */
+}
+
+static const struct launch_ops launch_ops = { op_kill_all, op_kill_rank, op_tell, op_sweep };
 
 /* --- the end ----------------------------------------------------------- */
 
-/* Leave the loop once nothing runs and nothing waits to be written. */
-static void check_over(struct root *r)
+/* What the ranks left behind still holds their pipes: it goes now. */
+static void end_leftovers(struct root *r)
 {
-    if (!launch_over(&r->launch))
-        return;
-    if (!r->ending) {
-        r->ending = true;
-        ev_timer_set(&r->grace, r->launch.ending ? GRACE_FAILED : GRACE, 0.);
-        ev_timer_start(r->loop, &r->grace);
-    }
-    if (output_ended(r->output) && output_flushed(r->output))
-        ev_break(r->loop, EVBREAK_ALL);
+    root_say(r, 1, "ending what the ranks left behind: it holds their output open");
+    sweep_all(SWEEP_TIME);
+    output_close_streams(r->output);
 }
 
-/* What the ranks left behind still holds their pipes: it goes now. */
-static void on_grace(struct ev_loop *loop, ev_timer *w, int revents)
+/* The last words, while the loop still runs to write them. */
+static void conclude(struct root *r)
 {
-    struct root *r = w->data;
+    r->concluded = true;
+    r->status = launch_status(&r->launch);
+    if (r->plan->print_all_exitcodes)
+        launch_tell_statuses(&r->launch);
+    root_say(r, 1, "root: exit status %d, processor time %.3f s, peak memory %ld KiB, "
+             "key-value space %zu bytes", r->status, usage_cpu(), usage_peak_kib(),
+             job_kvs_bytes(r->job));
+    output_flush(r->output);
+}
 
-    (void)loop;
-    (void)revents;
-    if (output_ended(r->output))
-        return;
-    root_say(r, 1, "ending what the ranks left behind: it holds their output open");
-    sweep_all(5);
-    output_close_streams(r->output);
+/* Once every rank has ended: leave the loop when all their output is written, and
+ * not later than the limits above allow.  When to look again; 0: no need. */
+static double end_when_over(struct root *r, double now)
+{
+    double until;
+
+    if (!launch_over(&r->launch))
+        return 0;
+    if (!(r->over > 0))
+        r->over = now;
+    if (r->launch.ending && !(r->ended > 0))
+        r->ended = now;
+    until = r->over + (r->launch.ending ? GRACE_FAILED : GRACE);
+    if (!output_ended(r->output) && now < until)
+        return until;
+    if (!output_ended(r->output))
+        end_leftovers(r);
+    if (!r->concluded)
+        conclude(r);
+    if (output_flushed(r->output) || (r->ended > 0 && now >= r->ended + LAST_WORDS))
+        ev_break(r->loop, EVBREAK_ALL);
+    return r->ended > 0 ? r->ended + LAST_WORDS : 0;
+}
+
+static double earlier(double a, double b)
+{
+    if (!(a > 0))
+        return b;
+    return b > 0 && b < a ? b : a;
 }
 
 /* Once a loop turn, before waiting: whatever happened in it has its consequence
@@ -130,16 +176,15 @@ static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
     (void)revents;
     output_flush(r->output);
     launch_tick(&r->launch, now);
-    due = launch_due(&r->launch);
-    if (due != r->due) {
-        r->due = due;
-        ev_timer_stop(r->loop, &r->tick);
-        if (due > 0) {
-            ev_timer_set(&r->tick, due > now ? due - now : 0, 0.);
-            ev_timer_start(r->loop, &r->tick);
-        }
+    due = earlier(end_when_over(r, now), launch_due(&r->launch));
+    if (due == r->due)
+        return;
+    r->due = due;
+    ev_timer_stop(r->loop, &r->tick);
+    if (due > 0) {
+        ev_timer_set(&r->tick, due > now ? due - now : 0, 0.);
+        ev_timer_start(r->loop, &r->tick);
     }
-    check_over(r);
 }
 
 /* Only to end the wait. */
@@ -189,22 +234,30 @@ static void check_mpi(struct root *r, int rank)
                   root_program(r, rank), what);
 }
 
+/* PMI_PORT: what this member, or somebody who has not said who it is, has sent. */
 static void drain_peers(struct root *r, const struct member *m)
 {
     struct port_peer *p, *next;
 
+    if (r->listener)
+        listen_accept(r->listener);
     for (p = TAILQ_FIRST(&r->peers); p; p = next) {
+        struct member *whose = p->conn.core ? conn_member(p->conn.core) : NULL;
+
         next = TAILQ_NEXT(p, in_list);
-        if (p->conn.core && conn_member(p->conn.core) == m)
+        if (!whose)
+            pmi_conn_serve(&p->conn);
+        else if (whose == m)
             pmi_conn_drain(&p->conn);
     }
 }
 
+/* Serve what a rank said before it ended, then take note. */
 static void rank_ended(struct root *r, int rank, int wstatus)
 {
     struct member *m = job_member(r->job, rank);
 
-    pmi_conn_drain(&r->ranks[rank].conn);        /* what it said before it ended */
+    pmi_conn_drain(&r->ranks[rank].conn);
     drain_peers(r, m);
     root_say(r, 2, "rank %d (pid %d): ended, status %d", rank, (int)r->ranks[rank].pid,
              shell_status(wstatus));
@@ -316,15 +369,28 @@ static void on_control(struct ev_loop *loop, ev_io *w, int revents)
 
 /* --- set-up, run, clear ------------------------------------------------ */
 
+/* What is sent to all processes of the launcher is the front end's to take. */
+static void block_others(void)
+{
+    static const int others[] = { SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGTSTP };
+    sigset_t set;
+
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        sigaddset(&set, others[i]);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
 static int open_signals(struct root *r)
 {
     sigset_t set;
 
     sigemptyset(&set);
-    for (const int *s = (const int[]){ SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, 0 }; *s; s++)
-        if (!signal_ignored(*s))
-            sigaddset(&set, *s);
+    sigaddset(&set, SIGCHLD);
+    if (!signal_ignored(SIGTERM))
+        sigaddset(&set, SIGTERM);
     sigprocmask(SIG_SETMASK, &set, NULL);
+    block_others();
     r->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     return r->signals < 0 ? -1 : 0;
 }
@@ -334,10 +400,8 @@ static void watch(struct root *r)
     ev_io_init(&r->on_signals, on_signals, r->signals, EV_READ);
     ev_io_init(&r->on_control, on_control, r->args->control, EV_READ);
     ev_timer_init(&r->tick, on_tick, 0., 0.);
-    ev_timer_init(&r->grace, on_grace, 0., 0.);
     ev_prepare_init(&r->prepare, on_prepare);
-    r->on_signals.data = r->on_control.data = r->tick.data = r->grace.data = r;
-    r->prepare.data = r;
+    r->on_signals.data = r->on_control.data = r->tick.data = r->prepare.data = r;
     ev_prepare_start(r->loop, &r->prepare);
     ev_io_start(r->loop, &r->on_signals);
     ev_io_start(r->loop, &r->on_control);
@@ -348,12 +412,15 @@ static int prepare(struct root *r, struct err *e)
     const struct plan *p = r->plan;
 
     gethostname(r->hostname, sizeof r->hostname - 1);
+    r->buffer = malloc(ROOT_BUFFER);
+    if (!r->buffer)
+        return err_set(e, ERR_NOMEM, "out of memory");
     r->loop = ev_loop_new(EVBACKEND_EPOLL | EVFLAG_NOENV);
     if (!r->loop || open_signals(r) < 0 || sweep_prepare() < 0)
         return err_set(e, ERR_OTHER, "cannot set up: %s", strerror(errno));
     r->size = plan_size(p);
     r->ranks = calloc((size_t)r->size, sizeof *r->ranks);
-    if (!r->ranks || launch_init(&r->launch, &job_ops, r, r->size) < 0)
+    if (!r->ranks || launch_init(&r->launch, &launch_ops, r, r->size) < 0)
         return err_set(e, ERR_NOMEM, "no memory for %d ranks", r->size);
     for (int i = 0; i < r->size; i++)
         r->ranks[i].conn.fd = -1;
@@ -364,7 +431,7 @@ static int prepare(struct root *r, struct err *e)
     if (p->timeout > 0)
         r->launch.deadline = root_now(r) + p->timeout;
     control_init(&r->control, r->args->control, &control_ops, r);
-    r->output = output_new(r->loop, p, r->hostname, r->buffer, sizeof r->buffer, &output_ops,
+    r->output = output_new(r->loop, p, r->hostname, r->buffer, ROOT_BUFFER, &output_ops,
                            r, e);
     if (!r->output || root_pmi_init(r, e) < 0)
         return -1;
@@ -391,22 +458,13 @@ static void run(struct root *r)
     ev_run(r->loop, 0);
 }
 
-/* The last words, once every rank has ended. */
-static int conclude(struct root *r)
+/* Nothing stays: daemons of ranks go last; where the front end is gone, all goes. */
+static void clean_up(struct root *r)
 {
-    int status;
-
-    if (sweep_any() && sweep_all(5) > 0)
-        root_tell(r, "cleanup incomplete on %s: a process could not be killed", r->hostname);
+    if (sweep_any() && sweep_all(SWEEP_TIME) > 0)
+        fatal("cleanup incomplete: a process could not be killed", 0);
     if (r->front_gone)
-        return EXIT_LAUNCHER;
-    status = launch_status(&r->launch);
-    if (r->plan->print_all_exitcodes)
-        launch_tell_statuses(&r->launch);
-    root_say(r, 1, "root: exit status %d, processor time %.3f s, peak memory %ld KiB, "
-             "key-value space %zu bytes", status, usage_cpu(), usage_peak_kib(),
-             job_kvs_bytes(r->job));
-    return status;
+        r->status = EXIT_LAUNCHER;
 }
 
 static void clear(struct root *r)
@@ -418,6 +476,7 @@ static void clear(struct root *r)
     launch_clear(&r->launch);
     control_clear(&r->control);
     free(r->ranks);
+    free(r->buffer);
     if (r->null >= 0)
         close(r->null);
     if (r->loop)
@@ -441,7 +500,8 @@ int root_run(const struct root_args *args)
         fprintf(stderr, "mpiexec_lite: %s\n", e.text);
     } else {
         run(r);
-        status = conclude(r);
+        clean_up(r);
+        status = r->status;
     }
     clear(r);
     free(r);

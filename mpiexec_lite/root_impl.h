@@ -7,7 +7,7 @@
 #include "mpiexec_lite/conn.h"
 #include "mpiexec_lite/control.h"
 #include "mpiexec_lite/feed.h"
-#include "mpiexec_lite/job.h"
+#include "mpiexec_lite/launch.h"
 #include "mpiexec_lite/listen.h"
 #include "mpiexec_lite/output.h"
 #include "mpiexec_lite/root.h"
@@ -50,11 +50,14 @@ struct root {
     int               null;      /* /dev/null, for the stdin of most ranks; -1: none */
     int               warned;    /* warnings of the server so far */
     ev_io             on_signals, on_control;
-    ev_timer          tick, grace;
+    ev_timer          tick;
     ev_prepare        prepare;
     double            due;       /* what tick is set for; 0: not set */
-    bool              front_gone, ending, spoke_pmi, checked_mpi;
-    char              buffer[ROOT_BUFFER];
+    double            over, ended;       /* when the last rank ended, and when that, or a
+                                            cause after it, was a failure; 0: not yet */
+    int               status;    /* exit status, once concluded */
+    bool              front_gone, concluded, spoke_pmi, checked_mpi, trace_ended;
+    char             *buffer;    /* ROOT_BUFFER bytes for all reads */
 };
 
 /* A warning or message for the user; made safe for a terminal. */

@@ -4,6 +4,7 @@
 #include "mpiexec_lite/trace.h"
 #include "pmix_ext/commands.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,8 +88,11 @@ static void op_trace(void *host, struct member *m, bool from_peer, const char *d
     struct buf line = BUF_INIT;
 
     trace_format(&line, m ? member_rank(m) : -1, from_peer, data, len);
-    if (!line.failed && r->args->trace >= 0)
-        trace_write(r->args->trace, &line);
+    if (!line.failed && r->args->trace >= 0 && !r->trace_ended &&
+        trace_write(r->args->trace, &line) < 0) {
+        r->trace_ended = true;           /* the job goes on */
+        root_tell(r, "the wire trace ends here: %s", strerror(errno));
+    }
     if (!line.failed && r->plan->verbose >= TRACE_LEVEL)
         output_tell(r->output, buf_bytes(&line));
     buf_clear(&line);
@@ -102,16 +106,14 @@ static void peer_closed(struct root *r, struct port_peer *p)
     free(p);
 }
 
-static void on_closed(void *host, struct pmi_conn *c)
+static void on_closed(void *host, struct pmi_conn *c, struct member *m)
 {
     struct root *r = host;
 
-    if (c->user) {
+    if (m)
+        launch_hung_up(&r->launch, root_now(r), member_rank(m));
+    if (c->user)
         peer_closed(r, c->user);
-        return;
-    }
-    launch_hung_up(&r->launch, root_now(r), (int)((struct rank *)(void *)
-                   ((char *)c - offsetof(struct rank, conn)) - r->ranks));
 }
 
 static void on_broken(void *host, struct pmi_conn *c, const char *why)
@@ -143,7 +145,7 @@ static void on_accepted(void *host, int fd)
 
 static void on_refused(void *host, const char *why)
 {
-    root_tell(host, "%s", why);
+    op_log(host, LOG_WARN, NULL, why);
 }
 
 static const struct listen_ops listen_ops = { on_accepted, on_refused };
@@ -188,7 +190,7 @@ int root_pmi_init(struct root *r, struct err *e)
         return err_set(e, ERR_NOMEM, "no memory for a server");
     if (ext_add_commands(r->server, e) < 0)
         return -1;
-    r->conn_env = (struct pmi_conn_env){ r->loop, r->server, r->buffer, sizeof r->buffer,
+    r->conn_env = (struct pmi_conn_env){ r->loop, r->server, r->buffer, ROOT_BUFFER,
                                          &conn_ops, r };
     if (add_job(r, e) < 0)
         return -1;

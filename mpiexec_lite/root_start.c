@@ -101,12 +101,14 @@ static int make_ends(struct root *r, int rank, struct rank_ends *x)
     return 0;
 }
 
-/* The launcher's ends of a rank that runs go to those who serve them. */
+/* The launcher's ends go to those who serve them; on failure too they are taken. */
 static int take_ends(struct root *r, int rank, struct rank_ends *x, struct err *e)
 {
     int rc = output_add(r->output, rank, x->out.ours, x->err.ours, e);
 
     x->out.ours = x->err.ours = -1;
+    if (rc < 0)
+        close_ours(x);
     if (x->in.ours >= 0 && feed_add(r->feed, x->in.ours) < 0)
         rc = err_set(e, ERR_NOMEM, "no memory for stdin");
     x->in.ours = -1;
@@ -151,7 +153,8 @@ static void failed_to_start(struct root *r, int rank, size_t app, const char *st
     launch_failed_to_start(&r->launch, root_now(r), rank, text, errnum);
 }
 
-/* False when the rank could not be started: launch knows. */
+/* False when the rank could not be started: launch knows.  Our ends are taken first,
+ * as an output file that cannot be opened should start nothing. */
 static bool start_rank(struct root *r, int rank, size_t app, char **envp, size_t common)
 {
     const char *step = "descriptors";
@@ -159,21 +162,21 @@ static bool start_rank(struct root *r, int rank, size_t app, char **envp, size_t
     struct err e = { 0 };
     pid_t pid = -1;
 
-    if (make_ends(r, rank, &x) == 0)
-        pid = start_process(r, rank, app, envp, common, &x, &step);
-    if (pid < 0)
+    if (make_ends(r, rank, &x) < 0) {
         failed_to_start(r, rank, app, step, errno);
-    close_theirs(&x);
-    if (pid < 0) {
         close_ours(&x);
-        return false;
+    } else if (take_ends(r, rank, &x, &e) < 0) {
+        launch_broken(&r->launch, root_now(r), EXIT_LAUNCHER, e.text);
+    } else {
+        pid = start_process(r, rank, app, envp, common, &x, &step);
+        if (pid < 0)
+            failed_to_start(r, rank, app, step, errno);
     }
+    close_theirs(&x);
+    if (pid < 0)
+        return false;
     r->ranks[rank].pid = pid;
     launch_started(&r->launch, rank, pid);
-    if (take_ends(r, rank, &x, &e) < 0) {
-        launch_broken(&r->launch, root_now(r), EXIT_LAUNCHER, e.text);
-        return false;
-    }
     return true;
 }
 
@@ -197,10 +200,11 @@ static int start_app(struct root *r, size_t app, int *rank, struct err *e)
     return rc;
 }
 
-/* Three descriptors a rank, four more while one is started. */
+/* Three descriptors a rank, and more for what it asks; some for everything else. */
 static int check_files(struct root *r, struct err *e)
 {
-    size_t want = (size_t)r->size * (r->feed ? 4 : 3) + 64;
+    size_t each = 3 + !!r->feed + !!r->plan->outfile + !!r->plan->errfile;
+    size_t want = (size_t)r->size * each + 64;
     struct rlimit now = r->user.files;
 
     now.rlim_cur = now.rlim_max;

@@ -83,24 +83,31 @@ static int check_file(int fd, const char *name, struct err *e)
 
     if (fstat(fd, &st) < 0)
         return err_set(e, ERR_OTHER, "%s: %s", name, strerror(errno));
-    if (S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode))
+    if (S_ISCHR(st.st_mode))
         return 0;
-    if (!S_ISREG(st.st_mode))
+    if (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode))
         return err_set(e, ERR_OTHER, "%s: not a regular file", name);
     if (st.st_uid != geteuid())
         return err_set(e, ERR_OTHER, "%s: belongs to another user", name);
-    if (st.st_nlink != 1)
+    if (S_ISREG(st.st_mode) && st.st_nlink != 1)
         return err_set(e, ERR_OTHER, "%s: has %ju names; refusing to empty it", name,
                        (uintmax_t)st.st_nlink);
-    if (ftruncate(fd, 0) < 0)
+    return 0;
+}
+
+int sink_empty_file(int fd, const char *name, struct err *e)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && ftruncate(fd, 0) < 0)
         return err_set(e, ERR_OTHER, "%s: %s", name, strerror(errno));
     return 0;
 }
 
 int sink_open_file(const char *name, struct err *e)
 {
-    int fd = open(name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
-                  0666);
+    int fd = open(name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY |
+                  O_NONBLOCK, 0666);
 
     if (fd < 0)
         return err_set(e, ERR_OTHER, "%s: %s", name, errno == ELOOP ?

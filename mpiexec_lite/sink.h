@@ -13,7 +13,7 @@
 struct sink;
 
 struct sink_ops {
-    /* The sink can take no more for now / can again. */
+    /* The sink, which was full, can take more again. */
     void (*resume)(void *host, struct sink *s);
     /* A write failed with errnum; the sink drops everything from then on. */
     void (*failed)(void *host, struct sink *s, int errnum);
@@ -40,16 +40,18 @@ int  sink_init(struct sink *s, struct ev_loop *loop, int fd, bool owned, const c
                const struct sink_ops *ops, void *host);
 void sink_clear(struct sink *s);
 
-/* Open a file for output as a cautious program does: not through a link, a
- * regular file only if it is ours and has one name; emptied only after that was
- * seen.  The descriptor, or -1 and e. */
+/* Open a file for output as a cautious program does: not through a link; a regular
+ * file or FIFO only if it is ours, a regular file only if it has one name.  It is
+ * written at its end, and not emptied yet.  The descriptor, or -1 and e. */
 int  sink_open_file(const char *name, struct err *e);
+/* Empty a file that was opened.  0, or -1 and e. */
+int  sink_empty_file(int fd, const char *name, struct err *e);
 
 /* Write len bytes behind what is waiting; what cannot be written now waits. */
 void sink_write(struct sink *s, const char *data, size_t len);
 /* Try to write what waits in s->out. */
 void sink_flush(struct sink *s);
-/* Its readers should wait: enough is queued. */
+/* What feeds it should wait: it waits for its own reader. */
 static inline bool sink_full(const struct sink *s) { return s->blocked; }
 static inline bool sink_idle(const struct sink *s) { return !s->out.len; }
 

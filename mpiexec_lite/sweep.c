@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -122,11 +123,28 @@ static bool descends(const struct procs *p, const struct proc *pr, pid_t self)
     return false;
 }
 
+/* Signal this very process: its number may have been given to another since. */
+static void signal_one(const struct proc *pr, int signo)
+{
+    int fd = (int)syscall(SYS_pidfd_open, pr->pid, 0);
+    char pid[16];
+
+    if (fd < 0) {
+        if (errno == ENOSYS)             /* before Linux 5.3 */
+            kill(pr->pid, signo);
+        return;
+    }
+    snprintf(pid, sizeof pid, "%d", (int)pr->pid);
+    if (parent_of(pid) == pr->parent)    /* else it has moved: the next pass finds it */
+        syscall(SYS_pidfd_send_signal, fd, signo, NULL, 0);
+    close(fd);
+}
+
 static void signal_ours(const struct procs *p, int signo)
 {
     for (size_t i = 0; i < p->n; i++)
         if (p->v[i].ours)
-            kill(p->v[i].pid, signo);
+            signal_one(&p->v[i], signo);
 }
 
 /* One pass.  The number of descendants seen. */

@@ -9,7 +9,7 @@
 static const char head[] =
     "# PMI wire trace.  RANK C>S: the rank wrote; RANK S>C: the launcher wrote.\n";
 
-static void write_all(int fd, const char *data, size_t len)
+static int write_all(int fd, const char *data, size_t len)
 {
     while (len) {
         ssize_t n = write(fd, data, len);
@@ -17,16 +17,21 @@ static void write_all(int fd, const char *data, size_t len)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return;
+            return -1;
         data += n;
         len -= (size_t)n;
     }
+    return 0;
 }
 
 int trace_open(const char *name, struct err *e)
 {
     int fd = sink_open_file(name, e);
 
+    if (fd >= 0 && sink_empty_file(fd, name, e) < 0) {
+        close(fd);
+        return -1;
+    }
     if (fd >= 0)
         write_all(fd, head, sizeof head - 1);
     return fd;
@@ -44,8 +49,7 @@ void trace_format(struct buf *line, int rank, bool from_client, const char *data
     buf_char(line, '|');
 }
 
-void trace_write(int fd, const struct buf *line)
+int trace_write(int fd, const struct buf *line)
 {
-    write_all(fd, buf_bytes(line), line->len);
-    write_all(fd, "\n", 1);
+    return write_all(fd, buf_bytes(line), line->len) < 0 ? -1 : write_all(fd, "\n", 1);
 }

@@ -13,7 +13,7 @@ int  trace_open(const char *name, struct err *e);
 /* Append one line, without newline.  rank -1: not known yet, shown as '?'. */
 void trace_format(struct buf *line, int rank, bool from_client, const char *data,
                   size_t len);
-/* Write a line and a newline.  A full disk ends the trace, not the job. */
-void trace_write(int fd, const struct buf *line);
+/* Write a line and a newline.  0, or -1 with errno: then the trace should end. */
+int  trace_write(int fd, const struct buf *line);
 
 #endif

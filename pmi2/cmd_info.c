@@ -126,6 +126,19 @@ static void wake(struct job *j, const char *key)
     }
 }
 
+/* The last other rank has ended: a process that waits would wait for ever. */
+void attr_member_ended(struct member *m)
+{
+    struct request *rq;
+    struct err e;
+
+    if (m->job->gone < m->job->size - 1)
+        return;
+    err_set(&e, ERR_OTHER, "every other rank has ended");
+    while ((rq = TAILQ_FIRST(&m->job->attr_waiters.list)))
+        request_finish(rq, FAILED, &e);
+}
+
 enum { PUTNODE_KEY, PUTNODE_VALUE };
 
 enum outcome cmd_put_node_attr(struct request *rq, struct err *e)

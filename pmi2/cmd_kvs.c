@@ -172,9 +172,11 @@ static int parse_group(const char *s, int size, struct fence_id *id, int **ranks
     *ranks = NULL;
     if (!strncmp(s, "WORLD", 5))
         s += 5;
-    else if (!strncmp(s, "NODE", 4))     /* the job's ranks here: all of them */
+    else if (!strncmp(s, "NODE", 4)) {   /* the job's ranks here: all of them, but not
+                                            the same group as WORLD */
         s += 4;
-    else if (take_ranks(&s, size, ranks, &id->n, e) < 0)
+        id->kind = FENCE_NODE;
+    } else if (take_ranks(&s, size, ranks, &id->n, e) < 0)
         return -1;
     if (*s == ':' && s++ && take_int(&s, "", &tag) < 0)
         goto bad;
@@ -189,13 +191,6 @@ bad:
     return err_set(e, ERR_INVALID_VAL, "group: <who>:<tag> wanted, tag a number");
 }
 
-/* NODE and WORLD are not the same group even where they have the same ranks. */
-static void mark_node_group(const char *s, struct fence_id *id)
-{
-    if (!strncmp(s, "NODE", 4))
-        id->kind = FENCE_NODE;
-}
-
 enum { FENCE_GROUP_ARG };
 
 enum outcome cmd_fence(struct request *rq, struct err *e)
@@ -208,7 +203,6 @@ enum outcome cmd_fence(struct request *rq, struct err *e)
     if (group->s) {
         if (parse_group(group->s, request_job(rq)->size, &id, &ranks, e) < 0)
             return FAILED;
-        mark_node_group(group->s, &id);
         rq->tagged = true;               /* the answer is found by its tag */
     }
     o = fence_enter(rq, &id, e);

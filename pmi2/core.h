@@ -149,6 +149,9 @@ void fences_free(struct job *j);
 
 /* --- attributes (cmd_info.c) --- */
 
+/* A member has ended: nobody may be left to put what another waits for. */
+void attr_member_ended(struct member *m);
+
 /* A job attribute of member m: 1 with text in out, 0 if there is none. */
 int job_attribute(struct member *m, const char *key, struct buf *out);
 

@@ -180,11 +180,11 @@ static bool must_wait(const struct request *rq)
     return false;
 }
 
-/* A reply that can be neither sent nor kept. */
+/* A reply that can be neither sent nor kept; where nobody reads it, no harm. */
 static void give_up(struct conn *c)
 {
-    conn_fail(c, c->parked >= LIMIT_PARKED ? "too many requests wait for their answers"
-                                           : "no memory for a reply");
+    if (!c->draining)
+        conn_fail(c, "no memory for a reply");
 }
 
 /* Answer a request that was never parked; it may have to wait for its turn. */

@@ -24,7 +24,7 @@ struct server *server_new(const struct host_ops *ops, void *host, uint64_t seed,
     TAILQ_INIT(&s->jobs);
     msg_init(&s->in);
     msg_init(&s->out);
-    s->names = kvs_new(seed, LIMIT_KVS_BYTES);
+    s->names = kvs_new(seed, LIMIT_NAMES_BYTES);
     if (!s->names || server_add_commands(s, pmi_commands, pmi_command_count, NULL) < 0) {
         server_free(s);
         return NULL;
@@ -173,7 +173,7 @@ struct job *server_add_job(struct server *s, const struct job_spec *spec, struct
     mapping_format(spec->map, spec->map_blocks, &map);
     j->mapping = map.failed ? NULL : map.data;
     j->kvs = kvs_new(s->seed, LIMIT_KVS_BYTES);
-    j->node = kvs_new(s->seed, LIMIT_KVS_BYTES);
+    j->node = kvs_new(s->seed, LIMIT_NODE_BYTES);
     j->members = calloc((size_t)spec->size, sizeof *j->members);
     if (!j->mapping || !j->kvs || !j->node || !j->members)
         goto nomem;
@@ -231,4 +231,5 @@ void member_ended(struct member *m)
     m->gone = true;
     m->job->gone++;
     fences_member_ended(m);
+    attr_member_ended(m);
 }

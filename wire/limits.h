@@ -36,9 +36,6 @@ enum {
      * (PMI2_MAX_VALLEN): longer values crash clients with 1024-byte buffers. */
     LIMIT_VALUE_OLD = 1024,
 
-    /* A reply line that a PMI-1 client with a 1024-byte buffer can read. */
-    LIMIT_LINE_OLD = 1024,
-
     /* kvsname_max.  MPICH computes its own value limit as about 1024 - this -
      * key limit - 30; 64 instead of Hydra's 256 gives values 192 bytes more. */
     LIMIT_JOBID = 64,
@@ -71,15 +68,14 @@ enum {
     LIMIT_GROUPS = 4096,
 
     /* Published names of one server. */
-    LIMIT_NAMES = 10000,
-
-    /* Payload chunk between our own processes: small enough that a control
-     * frame never waits long behind it. */
-    LIMIT_CHUNK = 32768
+    LIMIT_NAMES = 10000
 };
 
-/* Bytes of one job's key-value space, and of one node's attributes: beyond it a
- * put is an error.  Offsets in the store are 32 bits wide. */
-#define LIMIT_KVS_BYTES ((size_t)1 << 30)
+/* Bytes of one job's key-value space, of its attributes of one node, and of a
+ * server's published names, former values included: beyond it a put is an error.
+ * Offsets in the store are 32 bits wide. */
+#define LIMIT_KVS_BYTES   ((size_t)1 << 30)
+#define LIMIT_NODE_BYTES  ((size_t)256 << 20)
+#define LIMIT_NAMES_BYTES ((size_t)64 << 20)
 
 #endif

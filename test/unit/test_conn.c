@@ -70,8 +70,9 @@ static const struct host_ops host_ops = {
     .stuck = on_other, .log = on_log,
 };
 
-static void on_closed(void *host, struct pmi_conn *c)
+static void on_closed(void *host, struct pmi_conn *c, struct member *m)
 {
+    (void)m;
     struct world *world = host;
 
     assert_int_equal(c->fd, -1);

@@ -214,6 +214,9 @@ static void test_file(void **state)
     for (int i = 0; i < 2; i++) {                        /* the second time it is emptied */
         fd = sink_open_file(file, &e);
         assert_true(fd >= 0);
+        assert_int_equal(fstat(fd, &st), 0);
+        assert_int_equal(st.st_size, i ? 9 : 0);         /* opening leaves it as it was */
+        assert_int_equal(sink_empty_file(fd, file, &e), 0);
         start(&s, fd, true);
         sink_write(&s, "some text", 9);
         assert_true(sink_idle(&s));

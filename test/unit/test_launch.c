@@ -1,11 +1,11 @@
-/* test_job.c - mpiexec_lite/job: what happened -> what is killed and when, what
+/* test_launch.c - mpiexec_lite/launch: what happened -> what is killed and when, what
  * the user is told, and the exit status.
  *
  * A row is a run of ranks on host "node" whose pids are 100 and up and whose
  * program is "prog".  An event is "TIME what rank ..."; what the launcher does is
  * written down with its time, one line each: "1.0 all TERM", "1.0 rank 2 TERM",
  * "1.0 tell ...".  Between events every timer that is due has run. */
-#include "mpiexec_lite/job.h"
+#include "mpiexec_lite/launch.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -31,7 +31,8 @@ enum { EVENTS = 16 };
 
 struct run {
     struct launch l;
-    double        now;
+    double        now, swept;        /* when the last sweep was asked for */
+    int           sweeps;
     char          log[8192];
     size_t        n;
 };
@@ -70,7 +71,15 @@ static const char *program(void *host, int rank)
     return "prog";
 }
 
-static const struct job_ops ops = { on_kill_all, on_kill_rank, on_tell };
+static void on_sweep(void *host)
+{
+    struct run *r = host;
+
+    r->sweeps++;
+    r->swept = r->now;
+}
+
+static const struct launch_ops ops = { on_kill_all, on_kill_rank, on_tell, on_sweep };
 
 static int signal_named(const char *name)
 {
@@ -273,7 +282,9 @@ static const struct {
     { "hung up after finalize or before init", 2, .events = { "1 init 0", "1 fin 0",
       "2 hangup 0", "2 hangup 1", "9 exit 0 0", "9 exit 1 0" }, .log = "", .status = 0 },
     { "hung up under -disable-auto-cleanup", 1, .going = true, .events = { "1 init 0",
-      "2 hangup 0", "9 fin 0", "9 exit 0 0" }, .log = "", .status = 0 },
+      "2 hangup 0", "5 die 0 TERM" },
+      .log = "4.0 tell " R(0) " broke the PMI protocol: closed its connection without finalize\n"
+             "4.0 rank 0 TERM\n", .status = 1 },
 
     /* --- a fence that misses somebody --- */
     { "stuck on one that failed: at once", 2, .events = { "1 init 0", "1 init 1", "2 fin 1",
@@ -379,6 +390,25 @@ static void start(struct run *r, int size)
     assert_false(launch_over(&r->l));
 }
 
+/* What KILL does not end is swept, once. */
+static void test_sweep(void **state)
+{
+    struct run *r = malloc(sizeof *r);
+
+    (void)state;
+    assert_non_null(r);
+    start(r, 2);
+    happen(r, "1 signal 15");
+    happen(r, "4.9 die 1 KILL");
+    assert_int_equal(r->sweeps, 0);
+    happen(r, "9 die 0 KILL");
+    assert_int_equal(r->sweeps, 1);
+    assert_true(r->swept == 5.0);
+    assert_true(launch_over(&r->l));
+    launch_clear(&r->l);
+    free(r);
+}
+
 static void test_cases(void **state)
 {
     struct run *r = malloc(sizeof *r);
@@ -467,7 +497,7 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cases), cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_cases), cmocka_unit_test(test_sweep), cmocka_unit_test(test_lines),
         cmocka_unit_test(test_statuses), cmocka_unit_test(test_shell_status),
         cmocka_unit_test(test_no_memory),
     };

@@ -1,5 +1,5 @@
-/* job.c - see job.h */
-#include "mpiexec_lite/job.h"
+/* launch.c - see launch.h */
+#include "mpiexec_lite/launch.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -14,13 +14,13 @@ static const double KILL_STEP = 2.0;     /* seconds between the steps */
 static const double STUCK_GRACE = 2.0;   /* for a rank that left in silence with 0 */
 
 /* The steps of ending a job, KILL_STEP apart; a failure begins at the second. */
-static const int escalation[] = { SIGINT, SIGTERM, SIGKILL };
-enum { STEP_INT, STEP_TERM, STEP_KILL, STEPS };
+static const int escalation[] = { SIGINT, SIGTERM, SIGKILL, 0 };
+enum { STEP_INT, STEP_TERM, STEP_KILL, STEP_SWEEP, STEPS };
 
-int launch_init(struct launch *l, const struct job_ops *ops, void *host, int size)
+int launch_init(struct launch *l, const struct launch_ops *ops, void *host, int size)
 {
     *l = (struct launch){ .ops = ops, .host = host, .size = size, .stuck_rank = -1,
-                          .hung_rank = -1, .next_kill = STEPS };
+                          .next_kill = STEPS };
     l->ranks = calloc((size_t)size, sizeof *l->ranks);
     return l->ranks ? 0 : -1;
 }
@@ -75,12 +75,16 @@ static void tell_signal(struct launch *l, int rank, int wstatus)
 
 static void kill_step(struct launch *l, double now)
 {
-    int signo = escalation[l->next_kill++];
+    int step = l->next_kill++, signo = escalation[step];
 
+    l->kill_at = step < STEP_SWEEP ? now + KILL_STEP : 0;
+    if (step == STEP_SWEEP) {
+        l->ops->sweep(l->host);
+        return;
+    }
     if (signo == SIGTERM && l->signal == SIGHUP)
         signo = SIGHUP;                  /* forwarded as it came */
     l->ops->kill_all(l->host, signo);
-    l->kill_at = l->next_kill < STEPS ? now + KILL_STEP : 0;
 }
 
 /* End the job, from this step of the escalation on.  Only the first cause counts. */
@@ -90,7 +94,7 @@ static void end_job(struct launch *l, double now, int status, int step)
         return;
     l->ending = true;
     l->status = status;
-    l->stuck_at = l->hung_at = l->deadline = 0;
+    l->stuck_at = l->deadline = 0;
     l->next_kill = step;
     kill_step(l, now);
 }
@@ -104,15 +108,21 @@ static void hurry(struct launch *l, double now, int step)
     kill_step(l, now);
 }
 
+/* Set, or with 0 clear, one of the times of a rank. */
+static void set_time(struct launch *l, double *at, double when)
+{
+    l->timed += (when > 0) - (*at > 0);
+    *at = when;
+}
+
 /* One rank is to end by itself; should it not, it is killed. */
 static void end_alone(struct launch *l, double now, int rank, int code)
 {
     struct rank_state *r = &l->ranks[rank];
 
-    l->alone += !(r->kill_at > 0);
     r->forgiven = true;
     r->code = code;
-    r->kill_at = now + KILL_STEP;
+    set_time(l, &r->kill_at, now + KILL_STEP);
     l->ops->kill_rank(l->host, rank, SIGTERM);
 }
 
@@ -197,10 +207,10 @@ void launch_protocol(struct launch *l, double now, int rank, const char *why)
 
 void launch_hung_up(struct launch *l, double now, int rank)
 {
-    if (l->ending || l->hung_at > 0 || l->ranks[rank].pmi != PMI_INSIDE || l->keep_going)
-        return;
-    l->hung_rank = rank;
-    l->hung_at = now + STUCK_GRACE;
+    struct rank_state *r = &l->ranks[rank];
+
+    if (!l->ending && !r->ended && r->pmi == PMI_INSIDE)
+        set_time(l, &r->hung_at, now + STUCK_GRACE);
 }
 
 /* What a rank that has ended, or will be taken for it, counts as. */
@@ -251,11 +261,8 @@ void launch_ended(struct launch *l, double now, int rank, int wstatus)
     r->ended = true;
     r->wstatus = wstatus;
     l->running--;
-    if (l->hung_rank == rank)
-        l->hung_at = 0;
-    if (r->kill_at > 0)
-        l->alone--;
-    r->kill_at = 0;
+    set_time(l, &r->hung_at, 0);
+    set_time(l, &r->kill_at, 0);
     if (l->ending || !failed(l, rank, wstatus))
         return;
     if (WIFSIGNALED(wstatus))
@@ -313,10 +320,10 @@ static double earlier(double a, double b)
 
 double launch_due(const struct launch *l)
 {
-    double at = earlier(earlier(l->kill_at, l->hung_at), earlier(l->stuck_at, l->deadline));
+    double at = earlier(l->kill_at, earlier(l->stuck_at, l->deadline));
 
-    for (int i = 0; l->alone && i < l->size; i++)
-        at = earlier(at, l->ranks[i].kill_at);
+    for (int i = 0; l->timed && i < l->size; i++)
+        at = earlier(at, earlier(l->ranks[i].kill_at, l->ranks[i].hung_at));
     return at;
 }
 
@@ -325,26 +332,30 @@ static bool due(double at, double now)
     return at > 0 && at <= now;
 }
 
-/* Ranks that were to end alone and did not. */
-static void kill_alone(struct launch *l, double now)
+/* Ranks that were to end alone and did not, or that left PMI and did not end. */
+static void tick_ranks(struct launch *l, double now)
 {
-    for (int i = 0; l->alone && i < l->size; i++)
-        if (due(l->ranks[i].kill_at, now)) {
-            l->ranks[i].kill_at = 0;
-            l->alone--;
+    for (int i = 0; l->timed && i < l->size; i++) {
+        struct rank_state *r = &l->ranks[i];
+
+        if (due(r->kill_at, now)) {
+            set_time(l, &r->kill_at, 0);
             l->ops->kill_rank(l->host, i, SIGKILL);
         }
+        if (due(r->hung_at, now)) {
+            set_time(l, &r->hung_at, 0);
+            launch_protocol(l, now, i, "closed its connection without finalize");
+        }
+    }
 }
 
 void launch_tick(struct launch *l, double now)
 {
     if (due(l->kill_at, now))
         kill_step(l, now);
-    kill_alone(l, now);
+    tick_ranks(l, now);
     if (due(l->stuck_at, now))
         end_stuck(l, now);
-    if (due(l->hung_at, now))
-        launch_protocol(l, now, l->hung_rank, "closed its connection without finalize");
     if (due(l->deadline, now)) {
         tell(l, "time is up: APPLICATION TIMED OUT");
         end_job(l, now, EXIT_TIMEOUT, STEP_TERM);

@@ -1,4 +1,4 @@
-/* job.h - what becomes of a run: the launcher's decisions, without I/O.
+/* launch.h - what becomes of a run: the launcher's decisions, without I/O.
  *
  * Told what happened (a process started, ended, spoke PMI, aborted; a signal, a
  * time-out), it decides what to kill and when, what to tell the user, and the
@@ -13,8 +13,8 @@
  *   after that; a second SIGINT: KILL at once.
  *
  * Not thread-safe; any number of jobs may exist. */
-#ifndef MPIEXEC_LITE_JOB_H
-#define MPIEXEC_LITE_JOB_H
+#ifndef MPIEXEC_LITE_LAUNCH_H
+#define MPIEXEC_LITE_LAUNCH_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,12 +25,15 @@ enum {
     EXIT_LAUNCHER = 255
 };
 
-struct job_ops {
+struct launch_ops {
     /* Signal the process group of every rank that lives, or of one rank. */
     void (*kill_all)(void *host, int signo);
     void (*kill_rank)(void *host, int rank, int signo);
     /* One line for the user, without prefix and newline; the host escapes it. */
     void (*tell)(void *host, const char *text);
+    /* KILL was sent and ranks are still there: end all that descends from us, and
+     * call launch_ended for every rank. */
+    void (*sweep)(void *host);
 };
 
 enum pmi_phase { PMI_NONE, PMI_INSIDE, PMI_DONE };       /* before init .. after finalize */
@@ -42,11 +45,13 @@ struct rank_state {
     bool           forgiven;     /* ended on its own wish (Abort(FALSE)): no failure */
     int            code;         /* which then counts as its exit status */
     double         kill_at;      /* when it is killed if it has not ended by then */
+    double         hung_at;      /* it closed its PMI connection inside PMI: when that
+                                    counts as a failure, if it has not ended by then */
     int            wstatus;      /* as wait4 gave it; once ended */
 };
 
 struct launch {                  /* the run being decided */
-    const struct job_ops *ops;
+    const struct launch_ops *ops;
     void        *host;
     const char  *hostname;       /* borrowed, for messages */
     const char *(*program)(void *host, int rank);    /* for messages: its short name */
@@ -57,20 +62,18 @@ struct launch {                  /* the run being decided */
     int          status;         /* exit status, once ending */
     int          signal;         /* our own signal that ended the job, or 0 */
     int          interrupts;     /* SIGINTs received */
-    int          alone;          /* ranks that have a kill_at */
+    int          timed;          /* kill_at and hung_at that are set, of all ranks */
     int          stuck_rank;     /* whom a fence misses, -1: none */
     int          stuck_for;      /* who waits there */
     double       stuck_at;       /* when that ends the job; 0: never */
-    int          hung_rank;      /* who closed its PMI connection inside PMI, -1: none */
-    double       hung_at;        /* when that counts as a failure, if it has not ended */
-    int          next_kill;      /* index into the escalation; see job.c */
+    int          next_kill;      /* index into the escalation; see launch.c */
     double       kill_at;        /* when the next step is due; 0: none */
     double       deadline;       /* -timeout; 0: none */
     int          told;           /* lines told so far */
 };
 
 /* 0, or -1: no memory. */
-int  launch_init(struct launch *l, const struct job_ops *ops, void *host, int size);
+int  launch_init(struct launch *l, const struct launch_ops *ops, void *host, int size);
 void launch_clear(struct launch *l);
 
 void launch_started(struct launch *l, int rank, pid_t pid);
