@@ -105,13 +105,14 @@ check: test-deps
 	@$(MAKE) --no-print-directory check-only
 # The same without looking at packages.
 check-only: all layers $(unit) $(fuzzruns) $B/test/replay
-	@test/run --slowest $(unit) $B/test/replay $(fuzzruns) $(systests) $(CHECKS)
+	@test/run --slowest $(unit) $B/test/replay $(fuzzruns) $(systests) test/torture/quick \
+	    test/differential/quick
 # What takes longer: each fuzzer for a while, the whole torture.
 check-long: test-deps
 	@$(MAKE) --no-print-directory check-long-only
 check-long-only: all
 	@$(MAKE) --no-print-directory fuzz SECS=20
-	@test/run test/torture/run test/differential/run
+	@test/run --timeout 900 test/torture/run test/differential/run
 
 # In the order of style: includes point only towards wire/, and only the host files
 # of the launcher know of the event loop.

@@ -1,6 +1,7 @@
 /* control.c - see control.h */
 #include "mpiexec_lite/control.h"
 
+#include "mpiexec_lite/fatal.h"
 #include "wire/limits.h"
 
 #include <errno.h>
@@ -30,8 +31,10 @@ static void send_all(struct control *c, const char *data, size_t len)
 
         if (n < 0 && errno == EINTR)
             continue;
+        if (n < 0 && (errno == EPIPE || errno == ECONNRESET))
+            return;                      /* it has ended: reading sees that */
         if (n < 0)
-            return;
+            fatal("cannot reach the launcher's other process", errno);
         data += n;
         len -= (size_t)n;
     }
@@ -44,8 +47,9 @@ void control_send(struct control *c, const char *cmd, const char *key, long long
     msg_start(&c->msg, cmd);
     if (key)
         msg_int(&c->msg, key, n);
-    if (wire_v2.format(&c->msg, LIMIT_FRAME_LINK, &out, NULL) == 0)
-        send_all(c, buf_bytes(&out), out.len);
+    if (wire_v2.format(&c->msg, LIMIT_FRAME_LINK, &out, NULL) < 0)
+        fatal("out of memory", 0);
+    send_all(c, buf_bytes(&out), out.len);
     buf_clear(&out);
 }
 

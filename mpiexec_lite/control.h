@@ -43,7 +43,8 @@ void control_clear(struct control *c);
 int control_read(struct control *c, struct err *e);
 
 /* Send a message with one number (key NULL: none), or a piece of stdin.  The
- * other side being gone is not an error here: reading sees it. */
+ * other side being gone is not an error here: reading sees it.  Any other failure
+ * is fatal (fatal.h). */
 void control_send(struct control *c, const char *cmd, const char *key, long long n);
 void control_send_input(struct control *c, const char *data, size_t len);
 

@@ -40,13 +40,27 @@ static void *allocate(void *old, long size)
     return p;
 }
 
-void fatal_set_allocator(void)
+/* Called before each wait, when every event has been served: one that is pending is
+ * libev's own, for a descriptor that epoll has refused, and nobody would look at it
+ * before something else happens. */
+static void before_wait(struct ev_loop *loop)
 {
-    ev_set_allocator(allocate);
+    if (ev_pending_count(loop))
+        fatal("cannot watch a descriptor: the system is out of memory for it", 0);
 }
 
-void fatal_if_unwatched(int revents)
+static void after_wait(struct ev_loop *loop)
 {
-    if (revents & (int)EV_ERROR)
-        fatal("cannot watch a descriptor: out of kernel memory or descriptors", 0);
+    (void)loop;
+}
+
+struct ev_loop *fatal_loop_new(void)
+{
+    struct ev_loop *loop;
+
+    ev_set_allocator(allocate);
+    loop = ev_loop_new(EVBACKEND_EPOLL | EVFLAG_NOENV);
+    if (loop)
+        ev_set_loop_release_cb(loop, before_wait, after_wait);
+    return loop;
 }

@@ -9,11 +9,10 @@
  * memory. */
 _Noreturn void fatal(const char *why, int errnum);
 
-/* Make libev's own lack of memory fatal, instead of an abort with a core. */
-void fatal_set_allocator(void);
+struct ev_loop;
 
-/* For every watcher's callback: revents may say that the descriptor cannot be
- * watched any more (no memory in the kernel). */
-void fatal_if_unwatched(int revents);
+/* A loop for this process, or NULL with errno.  Where libev would abort (it is out of
+ * memory) or stop watching a descriptor in silence (the kernel is), it is fatal. */
+struct ev_loop *fatal_loop_new(void);
 
 #endif

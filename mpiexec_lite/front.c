@@ -84,7 +84,7 @@ static void on_input(struct ev_loop *loop, ev_io *w, int revents)
     ssize_t n;
 
     (void)loop;
-    fatal_if_unwatched(revents);
+    (void)revents;
     if (!may_read(f)) {
         want_input(f);
         return;
@@ -93,13 +93,13 @@ static void on_input(struct ev_loop *loop, ev_io *w, int revents)
     if (n > 0) {
         f->credit -= (size_t)n;
         control_send_input(&f->control, data, (size_t)n);
-        want_input(f);
-    } else if (n < 0 && errno == EIO && !may_read(f)) {
-        want_input(f);                   /* sent to the background meanwhile */
-    } else if (n == 0 || (errno != EINTR && errno != EAGAIN)) {
-        control_send(&f->control, "stdin-eof", NULL, 0);
+    } else if (n == 0 || (errno == EIO && f->terminal && may_read(f))) {
+        control_send(&f->control, "stdin-eof", NULL, 0);         /* or hung up */
         close_input(f);
+    } else if (errno != EINTR && errno != EAGAIN && !f->terminal) {
+        fatal("cannot read stdin", errno);
     }
+    want_input(f);
 }
 
 /* --- from the root ----------------------------------------------------- */
@@ -128,20 +128,27 @@ static const struct control_ops control_ops = {
     .credit = root_credit, .input_closed = root_input_closed, .stopped = root_stopped,
 };
 
+static void root_ended(struct front *f, int status)
+{
+    f->status = status;
+    f->ended = true;
+    ev_break(f->loop, EVBREAK_ALL);
+}
+
 /* It has closed its end: the rest takes a moment, for which no loop is needed. */
 static void await_root(struct front *f)
 {
-    if (waitpid(f->args->root, &f->status, 0) != f->args->root)
-        return;
-    f->ended = true;
-    ev_break(f->loop, EVBREAK_ALL);
+    int status;
+
+    if (!f->ended && waitpid(f->args->root, &status, 0) == f->args->root)
+        root_ended(f, status);
 }
 
 static void on_control(struct ev_loop *loop, ev_io *w, int revents)
 {
     struct front *f = w->data;
 
-    fatal_if_unwatched(revents);
+    (void)revents;
     if (control_read(&f->control, NULL) > 0)
         return;
     ev_io_stop(loop, w);                 /* it is ending */
@@ -157,11 +164,8 @@ static void on_child(struct front *f)
     int status;
 
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-        if (pid == f->args->root) {
-            f->status = status;
-            f->ended = true;
-            ev_break(f->loop, EVBREAK_ALL);
-        }
+        if (pid == f->args->root)
+            root_ended(f, status);
 }
 
 /* The root is stuck, in a file system that does not answer, say. */
@@ -195,7 +199,7 @@ static void on_signals(struct ev_loop *loop, ev_io *w, int revents)
     struct signalfd_siginfo info;
 
     (void)loop;
-    fatal_if_unwatched(revents);
+    (void)revents;
     while (read(f->signals, &info, sizeof info) == sizeof info)
         on_signal(f, (int)info.ssi_signo);
 }
@@ -272,9 +276,8 @@ int front_run(const struct front_args *args, int *signo)
     int status = EXIT_LAUNCHER;
 
     *signo = 0;
-    fatal_set_allocator();
     control_init(&f.control, args->control, &control_ops, &f);
-    f.loop = ev_loop_new(EVBACKEND_EPOLL | EVFLAG_NOENV);
+    f.loop = fatal_loop_new();
     if (!f.loop || open_signals(&f) < 0) {
         fprintf(stderr, "mpiexec_lite: cannot set up: %s\n", strerror(errno));
         kill(args->root, SIGKILL);

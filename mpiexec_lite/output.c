@@ -1,7 +1,6 @@
 /* output.c - see output.h */
 #include "mpiexec_lite/output.h"
 
-#include "mpiexec_lite/fatal.h"
 #include "mpiexec_lite/pattern.h"
 #include "mpiexec_lite/sink.h"
 
@@ -68,7 +67,6 @@ static bool same_place(int a, int b)
     return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev &&
            x.st_ino == y.st_ino && x.st_rdev == y.st_rdev;
 }
-
 
 static void on_resume(void *host, struct sink *s)
 {
@@ -198,6 +196,8 @@ static const char *label_of(struct stream *st, struct buf *text)
     if (!o->plan->label)
         return NULL;
     expand(o, o->plan->label, st->rank, text);
+    if (text->failed)
+        on_failed(o, st->sink, ENOMEM);
     return text->failed || !text->len ? NULL : buf_bytes(text);
 }
 
@@ -309,7 +309,7 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
     struct stream *st = w->data;
     ssize_t n;
 
-    fatal_if_unwatched(revents);
+    (void)revents;
     if (st->sink && sink_full(st->sink)) {
         ev_io_stop(loop, w);             /* until on_resume */
         return;

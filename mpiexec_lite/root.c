@@ -305,7 +305,7 @@ static void on_signals(struct ev_loop *loop, ev_io *w, int revents)
     struct signalfd_siginfo info;
 
     (void)loop;
-    fatal_if_unwatched(revents);
+    (void)revents;
     while (read(r->signals, &info, sizeof info) == sizeof info)
         if (info.ssi_signo == SIGCHLD)
             reap(r);
@@ -360,10 +360,11 @@ static void on_control(struct ev_loop *loop, ev_io *w, int revents)
     struct root *r = w->data;
     struct err e = { 0 };
 
-    fatal_if_unwatched(revents);
+    (void)revents;
     if (control_read(&r->control, &e) > 0)
         return;
-    r->front_gone = true;        /* nobody is left to report to: nothing stays */
+    root_tell(r, "the launcher's front end has ended; so does the job");
+    r->front_gone = true;
     ev_break(loop, EVBREAK_ALL);
 }
 
@@ -415,7 +416,7 @@ static int prepare(struct root *r, struct err *e)
     r->buffer = malloc(ROOT_BUFFER);
     if (!r->buffer)
         return err_set(e, ERR_NOMEM, "out of memory");
-    r->loop = ev_loop_new(EVBACKEND_EPOLL | EVFLAG_NOENV);
+    r->loop = fatal_loop_new();
     if (!r->loop || open_signals(r) < 0 || sweep_prepare() < 0)
         return err_set(e, ERR_OTHER, "cannot set up: %s", strerror(errno));
     r->size = plan_size(p);
@@ -491,7 +492,6 @@ int root_run(const struct root_args *args)
 
     if (!r)
         fatal("out of memory", 0);
-    fatal_set_allocator();
     r->args = args;
     r->plan = args->plan;
     r->null = -1;

@@ -4,17 +4,26 @@
 #include "mpiexec_lite/sink.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <unistd.h>
 
 static const char head[] =
     "# PMI wire trace.  RANK C>S: the rank wrote; RANK S>C: the launcher wrote.\n";
+
+/* A trace that goes to a FIFO waits a little for its reader. */
+static bool writable_soon(int fd)
+{
+    struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+    return poll(&p, 1, 1000) > 0;
+}
 
 static int write_all(int fd, const char *data, size_t len)
 {
     while (len) {
         ssize_t n = write(fd, data, len);
 
-        if (n < 0 && errno == EINTR)
+        if (n < 0 && (errno == EINTR || (errno == EAGAIN && writable_soon(fd))))
             continue;
         if (n < 0)
             return -1;

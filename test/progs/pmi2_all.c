@@ -13,7 +13,7 @@
 #include <slurm/pmi2.h>
 #else
 #define PMI2_USE_SLURM_INFO
-#include "pmi2/pmi2.h"
+#include "pmi2.h"
 #endif
 
 #include <dlfcn.h>

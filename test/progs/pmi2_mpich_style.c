@@ -6,7 +6,7 @@
  * links: MPICH's info type, its name of the last field of PMI2_Connect_comm_t, its
  * spawn; and its way to make a barrier, a fence and a get of a key that is not
  * there into no buffer.  Prints "rank R: ok"; ends with 0 or 1. */
-#include "pmi2/pmi2.h"
+#include "pmi2.h"
 
 #include <stdio.h>
 #include <stdlib.h>

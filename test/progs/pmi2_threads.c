@@ -8,7 +8,7 @@
  * return with it: a call that waits has blocked nobody.  Prints "rank R: ok" or
  * what is wrong; ends with 0 or 1.  Needs our library: Slurm's has one call at a
  * time. */
-#include "pmi2/pmi2.h"
+#include "pmi2.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -159,11 +159,15 @@ def quit_report():
 @test("ranks see the signal mask and dispositions of who started the launcher")
 def dispositions():
     look = ["-n", 2, "grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status"]
+    def signals(r):
+        """Without 32 and 33, glibc's own, which posix_spawn may leave ignored."""
+        return {(w, int(x, 16) & ~(3 << 31)) for w, x in (line.split(":\t") for line in r.lines)}
+
     r = good(*look)
-    same(set(r.lines), {"SigBlk:\t0000000000000000", "SigIgn:\t0000000000000000"}, "signals")
+    same(signals(r), {("SigBlk", 0), ("SigIgn", 0)}, "signals")
     r = good(*look, prefix=["sh", "-c", 'trap "" HUP USR1 PIPE; exec "$@"', "x"])
     bits = sum(1 << (s - 1) for s in (signal.SIGHUP, signal.SIGUSR1, signal.SIGPIPE))
-    same(set(r.lines), {"SigBlk:\t0000000000000000", f"SigIgn:\t{bits:016x}"}, "ignored signals")
+    same(signals(r), {("SigBlk", 0), ("SigIgn", bits)}, "ignored signals")
 
 
 # --- stop and continue -----------------------------------------------------------------

@@ -1,0 +1,133 @@
+#!/usr/bin/env -S python3 -B
+"""Our libpmi2 as others use it: in place of Slurm's, under Hydra, alone, by threads,
+through our own header, static and shared; and what an installation gives."""
+
+from lib import *
+
+LIB = os.path.join(B, "lib")
+PROGS = os.path.join(ROOT, "test", "progs")
+OURS = {"LD_LIBRARY_PATH": LIB}
+
+
+def build(name, *flags):
+    """test/progs/NAME.c, compiled with these flags into the test's own folder."""
+    out = f"{tmp()}/{name}"
+    subprocess.run(["cc", "-Wall", "-Werror", "-O1", "-o", out, f"{PROGS}/{name}.c", *flags],
+                   check=True)
+    return out
+
+
+def ours(name):
+    return build(name, f"-I{ROOT}/pmi2", f"-L{LIB}", "-lpmi2", "-lpthread", f"-Wl,-rpath,{LIB}")
+
+
+def is_sanitized():
+    return b"__asan" in subprocess.run(["nm", "-D", f"{LIB}/libpmi2.so.0"],
+                                       stdout=subprocess.PIPE, check=True).stdout
+
+
+def all_ok(n, *words, **more):
+    """The launcher may say that it has no spawn; the programs know."""
+    r = run("-n", n, *words, **more)
+    same(r.status, 0, f"status of {r}")
+    same(sorted(r.lines), sorted(f"rank {i}: ok" for i in range(n)), f"output of {r}")
+
+
+@rows([(f"every call, {n} ranks, Slurm's library", n) for n in (1, 4, 16)])
+def with_slurm(n):
+    all_ok(n, build("pmi2_all", "-lpmi2"))
+
+
+@rows([(f"every call, {n} ranks, the same binary with ours in LD_LIBRARY_PATH", n)
+       for n in (1, 4, 16)])
+def drop_in(n):
+    need(os.path.exists(f"{LIB}/libpmi2.so.0"), "our library")
+    all_ok(n, build("pmi2_all", "-lpmi2"), env=preloaded(OURS))
+
+
+def preloaded(env):
+    """A sanitized library needs its runtime to be there first."""
+    if not is_sanitized():
+        return env
+    asan = subprocess.run(["cc", "-print-file-name=libasan.so"], stdout=subprocess.PIPE,
+                          check=True, text=True).stdout.strip()
+    return {**env, "LD_PRELOAD": asan, "ASAN_OPTIONS": "detect_leaks=0"}
+
+
+@test("many threads with calls in flight")
+def threads():
+    if is_sanitized():
+        all_ok(2, build("pmi2_threads", f"-I{ROOT}/pmi2", f"-L{LIB}", "-lpmi2", "-lpthread",
+                        f"-Wl,-rpath,{LIB}"), 8, 10, env=preloaded({}))
+    else:
+        all_ok(2, ours("pmi2_threads"), 32, 20)
+
+
+@test("a program in MPICH's style, through our header")
+def mpich_style():
+    all_ok(3, ours("pmi2_mpich_style"), env=preloaded({}))
+
+
+@test("the static library")
+def static():
+    more = ["-fsanitize=address,undefined"] if is_sanitized() else []
+    all_ok(2, build("pmi2_mpich_style", f"-I{ROOT}/pmi2", f"{LIB}/libpmi2.a", "-lpthread", *more))
+
+
+@test("nothing but the API is exported, shared and static")
+def exports():
+    for flags, file in (["-D"], "libpmi2.so.0"), (["-g"], "libpmi2.a"):
+        names = subprocess.run(["nm", "--defined-only", *flags, f"{LIB}/{file}"], check=True,
+                               stdout=subprocess.PIPE, text=True).stdout
+        api = [x.split()[-1] for x in names.splitlines() if len(x.split()) == 3]
+        odd = [x for x in api if not x.startswith(("PMI2_", "PMIX_Ring", "__odr_asan"))]
+        same((odd, len([x for x in api if x.startswith("PMI")])), ([], 28), f"names in {file}")
+
+
+@test("without a launcher: a job of one")
+def singleton():
+    r = subprocess.run([build("pmi2_all", "-lpmi2")], stdout=subprocess.PIPE, timeout=LIMIT,
+                       env=environment(new_mark(), preloaded(OURS)), check=True)
+    same(r.stdout, b"rank 0: ok\n", "output")
+
+
+@test("under MPICH's mpiexec")
+def under_hydra():
+    env = environment(new_mark(), preloaded(OURS))
+    r = subprocess.run(["mpiexec.mpich", "-n", "3", build("pmi2_all", "-lpmi2")], env=env,
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=LIMIT,
+                       stdin=subprocess.DEVNULL)
+    same((r.returncode, sorted(r.stdout.splitlines())),
+         (0, [f"rank {i}: ok".encode() for i in range(3)]), "result")
+
+
+@test("an installation: program, manual, completion; a program built by pkg-config runs")
+def installed():
+    there = f"{tmp()}/there"
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
+    subprocess.run(["make", "-s", f"B={os.path.relpath(B, ROOT)}", f"PREFIX={there}", "install"],
+                   cwd=ROOT, env={**env, "CFLAGS": "-O2 -g"}, check=True,
+                   stdout=subprocess.DEVNULL, timeout=300)
+    for file in ("share/man/man1/mpiexec_lite.1", "share/man/man3/libpmi2.3", "bin/mpiexec_lite",
+                 "share/bash-completion/completions/mpiexec_lite", "lib/mpiexec_lite/libpmi2.so.0"):
+        need(os.path.getsize(f"{there}/{file}") > 100, file)
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "mpiexec_lite-pmi2"],
+                           env={**os.environ, "PKG_CONFIG_PATH": f"{there}/lib/pkgconfig"},
+                           stdout=subprocess.PIPE, check=True, text=True).stdout.split()
+    program = build("pmi2_mpich_style", *flags, "-lpthread")
+    r = subprocess.run([f"{there}/bin/mpiexec_lite", "-n", "2", program], stdout=subprocess.PIPE,
+                       env=environment(new_mark(), preloaded({})), timeout=LIMIT, check=True)
+    same(sorted(r.stdout.splitlines()), [b"rank 0: ok", b"rank 1: ok"], "output")
+
+
+@test("the manuals are clean")
+def manuals():
+    for page in (f"{B}/man/mpiexec_lite.1", f"{ROOT}/pmi2/libpmi2.3"):
+        r = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", page], env={**os.environ,
+                           "MANWIDTH": "100", "LC_ALL": "C.UTF-8"}, stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, check=True)
+        same(r.stderr, b"", f"warnings of {page}")
+        need(len(r.stdout) > 5000, "text")
+
+
+main()

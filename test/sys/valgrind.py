@@ -1,0 +1,32 @@
+#!/usr/bin/env -S python3 -B
+"""The launcher's two processes under valgrind: no invalid access, nothing leaked."""
+
+from lib import *
+
+VALGRIND = ["valgrind", "-q", "--leak-check=full", "--error-exitcode=99",
+            "--errors-for-leak-kinds=definite,indirect,possible",
+            "--show-leak-kinds=definite,indirect,possible"]
+SLURM = prog("slurm_all")
+
+
+@rows([("every PMI-2 call", 0, ["-n", 3, SLURM, "all"]),
+       ("labels and files", 0, ["-l", "-outfile-pattern", "/dev/null", "-n", 2, "env"]),
+       ("PMI over a port", 0, ["-pmi-port", "-n", 2, SLURM, "ring"]),
+       ("several programs", 5, ["-n", 2, "true", ":", "-n", 1, "sh", "-c", "exit 5"]),
+       ("a rank is killed", 137, ["-n", 2, "sh", "-c", "kill -9 $$"]),
+       ("a program that is not there", 127, ["-n", 2, "/no/such"]),
+       ("a wrong option", 2, ["-n", "x", "true"])])
+def clean(status, words):
+    out = subprocess.run([*VALGRIND, LAUNCHER, *map(str, words)], stdin=subprocess.DEVNULL,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=4 * LIMIT,
+                         env=environment(new_mark()))
+    said = [x for x in out.stderr.decode(errors="replace").splitlines() if x.startswith("==")]
+    same(said, [], "what valgrind says")
+    same(out.returncode, status, f"status; stderr {out.stderr}")
+
+
+need(os.path.exists("/usr/bin/valgrind"), "valgrind")
+if b"__asan_init" in open(LAUNCHER, "rb").read():
+    print("1..1\nok 1 - valgrind # SKIP the sanitizers in this launcher look for the same")
+else:
+    main()
