@@ -131,7 +131,7 @@ layers:
 
 SAN = -fsanitize=address,undefined -fno-sanitize-recover=all
 asan: test-deps
-	@$(MAKE) --no-print-directory B=build/asan CFLAGS='-O1 -g -fno-omit-frame-pointer $(SAN)' \
+	@ASAN_OPTIONS=disable_coredump=0 $(MAKE) --no-print-directory B=build/asan CFLAGS='-O1 -g -fno-omit-frame-pointer $(SAN)' \
 	    HARDEN= check-only
 
 SECS ?= 60

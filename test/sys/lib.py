@@ -104,6 +104,13 @@ def _one(number, name, function):
 
 
 def main(threads=3):
+    # What a background job ignores, a rank would ignore too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    _main(threads)
+
+
+def _main(threads):
     """Run all points (or those whose name holds argv[1]); print TAP; exit."""
     only = sys.argv[1] if len(sys.argv) > 1 else ""
     tests = [(i + 1, n, f) for i, (n, f) in enumerate(t for t in _tests if only in t[0])]
