@@ -98,6 +98,15 @@ static bool forwards_input(const struct plan *p)
     return p->stdin_mode == STDIN_RANK && isatty(STDIN_FILENO);
 }
 
+/* What comes from here on waits until both processes can take it. */
+static void hold_signals(void)
+{
+    sigset_t all;
+
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+}
+
 static int start(const struct plan *p, struct root_args *args, int *signo)
 {
     struct front_args front = { .plan = p, .forward_input = forwards_input(p) };
@@ -111,6 +120,7 @@ static int start(const struct plan *p, struct root_args *args, int *signo)
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) < 0)
         return complain(strerror(errno), EXIT_LAUNCHER);
     fflush(NULL);
+    hold_signals();
     front.root = fork();
     if (front.root == 0)
         be_root(args, fd);

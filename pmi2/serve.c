@@ -228,10 +228,7 @@ static void trace_in(struct conn *c, const struct frame *f)
 /* Everything about a request that its handler need not look at. */
 static int check_request(struct request *rq, const struct msg *m, struct err *e)
 {
-    bool answered = !(rq->cmd->flags & NO_REPLY);
-
-    if ((take_thrid(rq, m, e) < 0 && answered) || check_state(rq, e) < 0 ||
-        take_args(rq, m, e) < 0)
+    if (check_state(rq, e) < 0 || take_args(rq, m, e) < 0)
         return err_context(e, "%s", rq->cmd->name[rq->conn->framer.wire]);
     return 0;
 }
@@ -259,9 +256,21 @@ static void run(struct request *rq, const struct msg *m)
         request_answer(rq, o, &e);
 }
 
+/* A message that has no row, or could not be parsed (e says how, then). */
+static void serve_unknown(struct request *rq, const struct msg *m, struct err *e)
+{
+    struct conn *c = rq->conn;
+
+    if (!e->code)
+        err_set(e, ERR_OTHER, c->framer.wire == WIRE_1 ? "command_not_supported"
+                                                       : "unknown_command");
+    server_log(c->server, LOG_WARN, c->member, "%.64s: %s", m->cmd, e->text);
+    reply_unknown(rq, m, e);
+}
+
 static void serve(struct conn *c, struct frame *f)
 {
-    struct server *s = c->server;
+    struct msg *m = &c->server->in;
     enum wire w = f->kind == FRAME_BODY ? WIRE_2 : WIRE_1;
     struct request rq = { .conn = c };
     struct err e = { 0 };
@@ -270,23 +279,21 @@ static void serve(struct conn *c, struct frame *f)
     if (w != c->framer.wire) {           /* an init line on a PMI-2 stream */
         static const char no[] = "cmd=response_to_init rc=1 pmi_version=2 pmi_subversion=0\n";
 
-        server_log(s, LOG_WARN, c->member, "init: PMI-2 is initialised already");
+        server_log(c->server, LOG_WARN, c->member, "init: PMI-2 is initialised already");
         conn_send(c, no, sizeof no - 1);
         return;
     }
-    msg_start(&s->in, "");
-    if (codec_of(w)->parse(&s->in, f->text, f->len, &e) == 0) {
-        rq.cmd = server_find(s, w, s->in.cmd);
-        if (rq.cmd) {
-            run(&rq, &s->in);
-            c->framer.wire = c->next_wire;
-            return;
-        }
-        err_set(&e, ERR_OTHER, w == WIRE_1 ? "command_not_supported" : "unknown_command");
+    msg_start(m, "");
+    if (codec_of(w)->parse(m, f->text, f->len, &e) == 0)
+        rq.cmd = server_find(c->server, w, m->cmd);
+    if (take_thrid(&rq, m, &e) < 0) {
+        conn_fail(c, e.text);            /* no reply could repeat it */
+    } else if (rq.cmd) {
+        run(&rq, m);
+        c->framer.wire = c->next_wire;
+    } else {
+        serve_unknown(&rq, m, &e);
     }
-    server_log(s, LOG_WARN, c->member, "%.64s: %s", s->in.cmd, e.text);
-    take_thrid(&rq, &s->in, NULL);
-    reply_unknown(&rq, &s->in, &e);
 }
 
 /* The frames of data, up to where the connection has to pause.  What framer_next

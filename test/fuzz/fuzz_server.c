@@ -129,10 +129,6 @@ static void check_reply(struct link *l, char *body, size_t len)
         for (i = 0; i < l->nopen; i++)
             if (!strcmp(l->open[i].reply, m.cmd) && is_plain(&l->open[i]))
                 break;
-        if (i == l->nopen)           /* an error that does not repeat the thrid */
-            for (i = 0; i < l->nopen && strcmp(rc, "0"); i++)
-                if (!strcmp(l->open[i].reply, m.cmd))
-                    break;
         MUST(i < l->nopen);
         for (size_t k = i + 1; k-- > 0;)
             if (k == i || is_plain(&l->open[k]))
