@@ -80,7 +80,7 @@ $B/%.o: %.c Makefile
 BUILD_PACKAGES = libc6-dev libev-dev libutf8proc-dev libxxhash-dev libelf-dev zlib1g-dev
 DEMO_PACKAGES  = $(BUILD_PACKAGES) mpich libmpich-dev libpmi2-0-dev
 TEST_PACKAGES  = $(DEMO_PACKAGES) python3 libcmocka-dev valgrind clang llvm openmpi-bin \
-                 libopenmpi-dev gcovr man-db groff procps iproute2
+                 libopenmpi-dev gcovr pkg-config man-db groff procps iproute2
 
 deps: ; @test/packages $(BUILD_PACKAGES)
 demo-deps: ; @test/packages $(DEMO_PACKAGES)
@@ -114,7 +114,7 @@ check-long-only: all
 	@$(MAKE) --no-print-directory fuzz SECS=20
 	@test/run --timeout 900 test/torture/run test/differential/run
 
-# In the order of style: includes point only towards wire/, and only the host files
+# Includes point only towards wire/, and only the host files
 # of the launcher know of the event loop.
 LOOP_FILES = fatal.c front.c root.c root_impl.h conn.c conn.h feed.c feed.h listen.c listen.h \
              output.c output.h sink.c sink.h
