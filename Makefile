@@ -100,13 +100,14 @@ fuzzers  = $(patsubst test/fuzz/fuzz_%.c,%,$(wildcard test/fuzz/fuzz_*.c))
 fuzzruns = $(fuzzers:%=$B/test/fuzz/run_%)
 systests = $(filter-out %/lib.py %/rawpmi.py,$(wildcard test/sys/*.py))
 
+CHECKS   = test/torture/quick test/differential/quick
+
 export B
 check: test-deps
 	@$(MAKE) --no-print-directory check-only
 # The same without looking at packages.
 check-only: all layers $(unit) $(fuzzruns) $B/test/replay
-	@test/run --slowest $(unit) $B/test/replay $(fuzzruns) $(systests) test/torture/quick \
-	    test/differential/quick
+	@test/run --slowest $(unit) $B/test/replay $(fuzzruns) $(systests) $(CHECKS)
 # What takes longer: each fuzzer for a while, the whole torture.
 check-long: test-deps
 	@$(MAKE) --no-print-directory check-long-only
@@ -151,7 +152,8 @@ fuzz:
 	    grep -h -E 'number_of_executed_units|peak_rss' build/fuzz/$$t.log; done
 
 cover: test-deps
-	@$(MAKE) --no-print-directory B=build/cover CFLAGS='-O0 -g --coverage' HARDEN= check-only
+	@$(MAKE) --no-print-directory B=build/cover CFLAGS='-O0 -g --coverage' HARDEN= \
+	    CHECKS=test/differential/quick check-only
 	@gcovr -r . --object-directory build/cover -f 'wire/.*' -f 'pmi2/.*' -f 'mpiexec_lite/.*' \
 	    --exclude-unreachable-branches -s
 

@@ -70,7 +70,9 @@ def mpich_style():
 
 @test("the static library")
 def static():
+    wanted = subprocess.run(["nm", f"{LIB}/libpmi2.a"], stdout=subprocess.PIPE, check=True).stdout
     more = ["-fsanitize=address,undefined"] if is_sanitized() else []
+    more += ["--coverage"] if b"gcov" in wanted else []      # of a build for "make cover"
     all_ok(2, build("pmi2_mpich_style", f"-I{ROOT}/pmi2", f"{LIB}/libpmi2.a", "-lpthread", *more))
 
 

@@ -276,7 +276,7 @@ def ctrl_z():
     mine = ranks(t.mark, "show")
     t.type("\x1a")
     at = t.wait_text("ready> ", at)
-    same(states(mine), {"T"}, "states of the ranks")
+    wait_for(lambda: states(mine) == {"T"}, "stopped ranks")    # a stop takes its moment
     t.type("jobs; echo listed-$((1 + 1))\n")
     before, at = at, t.wait_text("listed-2", at)
     need(b"Stopped" in t.seen[before:at], "the shell calls it stopped", t.seen)
