@@ -152,10 +152,10 @@ fuzz:
 	    grep -h -E 'number_of_executed_units|peak_rss' build/fuzz/$$t.log; done
 
 cover: test-deps
-	@$(MAKE) --no-print-directory B=build/cover CFLAGS='-O0 -g --coverage' HARDEN= \
-	    CHECKS=test/differential/quick check-only
-	@gcovr -r . --object-directory build/cover -f 'wire/.*' -f 'pmi2/.*' -f 'mpiexec_lite/.*' \
-	    --exclude-unreachable-branches -s
+	@find build/cover -name '*.gcda' -delete 2>/dev/null || true
+	@$(MAKE) --no-print-directory B=build/cover HARDEN= CHECKS=test/differential/quick \
+	    CFLAGS='-O0 -g --coverage -fprofile-update=atomic' check-only
+	@gcovr -r . --object-directory build/cover -f 'wire/.*' -f 'pmi2/.*' -f 'mpiexec_lite/.*' -s
 
 bench: all ; @test/bench/run $B
 torture: all ; @test/torture/run
