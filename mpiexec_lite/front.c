@@ -36,6 +36,7 @@ struct front {
     int             input;           /* what stdin is read from; owned if not 0 */
     size_t          credit;          /* bytes of stdin the root will take */
     bool            input_open, terminal;
+    bool            by_terminal;     /* the last SIGTSTP was a Ctrl-Z */
     int             last_signal;     /* the last ending signal that was handed on */
     bool            ended;           /* the root has */
     int             status;          /* its wait status */
@@ -117,11 +118,22 @@ static void root_input_closed(void *host)
     close_input(host);
 }
 
-/* The ranks are stopped: so are we, now, until someone continues us. */
+/* The ranks are stopped: so are we, now, until someone continues us.  Ctrl-Z where
+ * nobody could (no shell is above us) does not stop us, by the kernel's rule for
+ * SIGTSTP; then the ranks go on too.  Who sends it by kill means it. */
 static void root_stopped(void *host)
 {
-    (void)host;
-    raise(SIGSTOP);
+    struct front *f = host;
+    sigset_t stop, pending;
+
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGTSTP);
+    raise(f->by_terminal ? SIGTSTP : SIGSTOP);
+    sigprocmask(SIG_UNBLOCK, &stop, NULL);       /* here we stop */
+    sigprocmask(SIG_BLOCK, &stop, NULL);
+    sigpending(&pending);
+    if (!sigismember(&pending, SIGCONT))
+        control_send(&f->control, "signal", "signo", SIGCONT);
 }
 
 static const struct control_ops control_ops = {
@@ -178,7 +190,7 @@ static void on_patience(struct ev_loop *loop, ev_timer *w, int revents)
     kill(f->args->root, SIGKILL);
 }
 
-static void on_signal(struct front *f, int signo)
+static void on_signal(struct front *f, int signo, int code)
 {
     if (signo == SIGCHLD) {
         on_child(f);
@@ -188,6 +200,8 @@ static void on_signal(struct front *f, int signo)
         f->last_signal = signo;
         ev_timer_start(f->loop, &f->patience);
     }
+    if (signo == SIGTSTP)
+        f->by_terminal = code == SI_KERNEL;
     control_send(&f->control, "signal", "signo", signo);
     if (signo == SIGCONT)
         want_input(f);
@@ -201,7 +215,7 @@ static void on_signals(struct ev_loop *loop, ev_io *w, int revents)
     (void)loop;
     (void)revents;
     while (read(f->signals, &info, sizeof info) == sizeof info)
-        on_signal(f, (int)info.ssi_signo);
+        on_signal(f, (int)info.ssi_signo, info.ssi_code);
 }
 
 static int open_signals(struct front *f)

@@ -82,8 +82,8 @@ static void kill_step(struct launch *l, double now)
         l->ops->sweep(l->host);
         return;
     }
-    if (signo == SIGTERM && l->signal == SIGHUP)
-        signo = SIGHUP;                  /* forwarded as it came */
+    if (step == STEP_INT)
+        signo = l->signal;               /* INT or HUP, forwarded as it came */
     l->ops->kill_all(l->host, signo);
 }
 
@@ -280,7 +280,7 @@ void launch_ended(struct launch *l, double now, int rank, int wstatus)
 
 void launch_signal(struct launch *l, double now, int signo)
 {
-    int step = signo == SIGINT ? STEP_INT : STEP_TERM;
+    int step = signo == SIGTERM ? STEP_TERM : STEP_INT;
 
     if (signo != SIGINT && signo != SIGTERM && signo != SIGHUP) {
         l->ops->kill_all(l->host, signo);

@@ -9,8 +9,8 @@
  * - The first failure in time ends the job and gives the exit status; what dies
  *   after it is a consequence and is not reported.
  * - If every rank ran to its own end, the highest exit status counts.
- * - TERM, and 2 s later KILL; by our own SIGINT: INT, TERM 2 s later, KILL 2 s
- *   after that; a second SIGINT: KILL at once.
+ * - TERM, and 2 s later KILL; by our own SIGINT or SIGHUP: that, TERM 2 s later, KILL
+ *   2 s after that; a second SIGINT: KILL at once.
  *
  * Not thread-safe; any number of jobs may exist. */
 #ifndef MPIEXEC_LITE_LAUNCH_H

@@ -38,13 +38,14 @@ static int complain_of(const char *what, const char *why, int status)
     return complain(text, status);
 }
 
-/* Descriptors 0, 1 and 2 exist, so that none of ours gets their number. */
+/* Descriptors 0, 1 and 2 exist, so that none of ours gets their number.  What was
+ * closed stays of no use: writing to it fails. */
 static int fill_standard(void)
 {
     int fd;
 
     do
-        fd = open("/dev/null", O_RDWR);
+        fd = open("/dev/null", O_RDONLY);
     while (fd >= 0 && fd <= 2);
     if (fd < 0)
         return -1;
@@ -190,6 +191,8 @@ int main(int argc, char **argv)
         status = complain(e.text, what == OPTS_USAGE ? EXIT_USAGE : EXIT_LAUNCHER);
     else if (what == OPTS_RUN)
         status = run_plan(&plan, &signo);
+    else if (fflush(stdout) || ferror(stdout))
+        status = complain_of("write to stdout", strerror(errno), EXIT_LAUNCHER);
     plan_clear(&plan);
     if (signo)
         end_by(signo);

@@ -300,7 +300,7 @@ static void settle_usize(struct reader *r)
     bool listed = r->slots && !opts_has(r, "usize");
 
     if (r->usize_system || (listed && slots_of(r) > plan_size(r->plan)))
-        r->plan->usize = slots_of(r);
+        r->plan->usize = slots_of(r) > plan_size(r->plan) ? slots_of(r) : plan_size(r->plan);
 }
 
 static int check_rank(const struct reader *r, const char *option, int rank, struct err *e)

@@ -4,6 +4,7 @@
  * usage text, the manual and bash completion follow by themselves. */
 #include "mpiexec_lite/opts_table.h"
 
+#include <ctype.h>
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -145,7 +146,7 @@ const struct option opts_table[] = {
       .help = "Hosts to run on, as HOST or HOST:SLOTS.",
       .more = "This version runs all ranks on its own host, so only localhost or that "
               "host's name may stand here." },
-    { .names = { "host" }, .arg = "HOST", .section = SECTION_HOSTS,
+    { .names = { "host", "H" }, .arg = "HOST", .section = SECTION_HOSTS,
       .set = opts_set_host, .flags = OPTION_LOCAL,
       .help = "Host for this program; the same rule." },
     { .names = { "f", "hostfile", "machinefile" }, .arg = "FILE",
@@ -175,7 +176,7 @@ const struct option opts_table[] = {
     { .names = { "h", "help" }, .section = SECTION_INFO,
       .set = opts_set_print, .print = opts_print_help,
       .help = "Print this text; after an option: about that option." },
-    { .names = { "version", "info" }, .section = SECTION_INFO,
+    { .names = { "version", "info", "V" }, .section = SECTION_INFO,
       .set = opts_set_print, .print = opts_print_version,
       .help = "Print the version." },
 
@@ -238,13 +239,27 @@ static bool is_name(const char *candidate, const char *name, size_t len)
     return strlen(candidate) == len && strncasecmp(candidate, name, len) == 0;
 }
 
-const struct option *opts_find(const char *name, size_t len)
+/* A name that is one capital is not to be had in lower case: -H and -V are not -h
+ * and -v. */
+static bool is_capital(const char *name)
+{
+    return isupper((unsigned char)name[0]) && !name[1];
+}
+
+static const struct option *find(const char *name, size_t len, bool capital)
 {
     for (size_t i = 0; i < opts_count; i++)
         for (const char *const *n = opts_table[i].names; *n; n++)
-            if (is_name(*n, name, len))
+            if (is_capital(*n) == capital && (capital ? **n == *name : is_name(*n, name, len)))
                 return &opts_table[i];
     return NULL;
+}
+
+const struct option *opts_find(const char *name, size_t len)
+{
+    const struct option *o = len == 1 ? find(name, len, true) : NULL;
+
+    return o ? o : find(name, len, false);
 }
 
 bool opts_is_unsupported(const char *name, size_t len)

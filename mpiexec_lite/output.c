@@ -347,17 +347,21 @@ int output_add(struct output *o, int rank, int out_fd, int err_fd, struct err *e
     bool shown = p->output_from < 0 || p->output_from == rank;
     struct sink *out = place_for(o, p->outfile, &o->out, rank, e), *err = out;
 
-    if (out && !p->merge)
+    if (out && err_fd >= 0)
         err = place_for(o, p->errfile, o->errors, rank, e);
     if (!out || !err) {
         close(out_fd);
-        close(err_fd);
+        if (err_fd >= 0)
+            close(err_fd);
         return -1;
     }
     if (add_stream(o, rank, out_fd, shown ? out : NULL, e) < 0) {
-        close(err_fd);
+        if (err_fd >= 0)
+            close(err_fd);
         return -1;
     }
+    if (err_fd < 0)
+        return 0;
     return add_stream(o, rank, err_fd, shown ? err : NULL, e);
 }
 

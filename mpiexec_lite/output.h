@@ -27,7 +27,8 @@ void output_free(struct output *o);
  * taken for a prompt and shown. */
 void output_set_input(struct output *o, int input);
 
-/* Forward a rank's pipes (read ends, non-blocking; taken, also on failure).
+/* Forward a rank's pipes (read ends, non-blocking; taken, also on failure; err_fd -1:
+ * stderr comes with stdout).
  * 0, or -1 and e: an output file cannot be opened, or no memory. */
 int  output_add(struct output *o, int rank, int out_fd, int err_fd, struct err *e);
 

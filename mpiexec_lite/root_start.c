@@ -32,7 +32,8 @@ static void close_theirs(struct rank_ends *x)
 {
     close_end(&x->pmi.theirs);
     close_end(&x->out.theirs);
-    close_end(&x->err.theirs);
+    if (!x->err.lent)
+        close_end(&x->err.theirs);
     if (!x->in.lent)
         close_end(&x->in.theirs);
 }
@@ -90,13 +91,23 @@ static int make_input(struct root *r, int rank, struct ends *x)
     return x->theirs < 0 ? -1 : 0;
 }
 
+/* Merged with stdout, stderr is the same pipe, so that a rank's own order stays. */
+static int make_errors(struct root *r, struct rank_ends *x)
+{
+    if (!r->plan->merge)
+        return make_pipe(&x->err, 0);
+    x->err.theirs = x->out.theirs;
+    x->err.lent = true;
+    return 0;
+}
+
 static int make_ends(struct root *r, int rank, struct rank_ends *x)
 {
     static const struct ends none = { -1, -1, false };
 
     *x = (struct rank_ends){ none, none, none, none };
     if ((!r->listener && make_pmi(&x->pmi) < 0) || make_pipe(&x->out, 0) < 0 ||
-        make_pipe(&x->err, 0) < 0 || make_input(r, rank, &x->in) < 0)
+        make_errors(r, x) < 0 || make_input(r, rank, &x->in) < 0)
         return -1;
     return 0;
 }

@@ -37,7 +37,8 @@ static void choose_way(struct sink *s)
     struct stat st;
     int again;
 
-    if (fstat(s->fd, &st) < 0 || S_ISREG(st.st_mode) || s->owned)
+    if (fstat(s->fd, &st) < 0 || S_ISREG(st.st_mode) || s->owned ||
+        (fcntl(s->fd, F_GETFL) & O_ACCMODE) == O_RDONLY)         /* it was closed */
         return;
     if (S_ISSOCK(st.st_mode)) {
         s->socket = true;

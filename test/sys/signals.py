@@ -68,13 +68,13 @@ def terminate(mode):
     same(got(r), ["got TERM"] * 3 if mode == "show" else [], "what ranks got")
 
 
-@test("SIGHUP: forwarded as it is; ended by SIGHUP")
+@test("SIGHUP: forwarded as it is, then TERM, then KILL; ended by SIGHUP")
 def hangup():
     job = showing()
     job.kill(signal.SIGHUP)
     r = job.finish()
     ended_by(r, signal.SIGHUP)
-    same(got(r), ["got HUP"] * 2, "what ranks got")
+    same(sorted(got(r)), ["got HUP"] * 2 + ["got TERM"] * 2, "what ranks got")
 
 
 @test("SIGTERM while the ranks are in PMI: one answer, no message about ranks")
@@ -287,6 +287,17 @@ def ctrl_z():
     t.type("\x03\x03")
     at = t.wait_text("ready> ", at)
     leave(t, at)
+
+
+@test("Ctrl-Z with no shell above: nothing stops, the job goes on")
+def ctrl_z_alone():
+    t = Terminal([LAUNCHER, "-n", "1", *SH, "echo ready; read x; echo got $x"])
+    at = t.wait_text("ready\r\n")
+    t.type("\x1a")
+    time.sleep(0.2)                      # nothing is to happen: there is no event for it
+    t.type("on\n")
+    t.wait_text("got on", at)
+    same(t.finish(), 0, "status")
 
 
 @test("Ctrl-\\: a report, and the job goes on")

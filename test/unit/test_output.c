@@ -167,8 +167,6 @@ static const struct {
       "a\nb\n", "" },
     { "one rank's output only", { .output_from = 1 }, { "0out a\n", "1out b\n", "2err c\n",
       "1err d\n" }, "b\n", "d\n" },
-    { "stderr to stdout", { .output_from = -1, .merge = true }, { "0out a\n", "0err b\n",
-      "1err c\n" }, "a\nb\nc\n", "" },
 };
 
 static void test_cases(void **state)
