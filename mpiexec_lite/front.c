@@ -39,6 +39,7 @@ struct front {
     bool            by_terminal;     /* the last SIGTSTP was a Ctrl-Z */
     int             last_signal;     /* the last ending signal that was handed on */
     bool            ended;           /* the root has */
+    bool            impatient;       /* it did not end the job after a signal: killed */
     int             status;          /* its wait status */
 };
 
@@ -187,6 +188,7 @@ static void on_patience(struct ev_loop *loop, ev_timer *w, int revents)
 
     (void)loop;
     (void)revents;
+    f->impatient = true;
     kill(f->args->root, SIGKILL);
 }
 
@@ -269,6 +271,13 @@ static int conclude(struct front *f, int *signo)
     if (left)
         fprintf(stderr, "mpiexec_lite: cleanup incomplete: %d processes could not be killed\n",
                 left);
+    if (f->impatient && WIFSIGNALED(f->status)) {
+        fprintf(stderr, "mpiexec_lite: the launcher's server process (pid %d) did not end the "
+                "job within %.0f s and was killed; the job was ended\n", (int)f->args->root,
+                ROOT_PATIENCE);
+        *signo = f->last_signal;
+        return 128 + f->last_signal;
+    }
     if (WIFSIGNALED(f->status)) {
         fprintf(stderr, "mpiexec_lite: the launcher's server process (pid %d) was killed by "
                 "signal %d (%s); the job was ended\n", (int)f->args->root,

@@ -48,6 +48,16 @@ def both(whom):
     nothing_left(job.mark)
 
 
+@test("a root that is stuck (stopped) when TERM comes: the front ends it and the job")
+def stuck_root():
+    job = started("daemon")
+    os.kill(job.root(), signal.SIGSTOP)
+    job.kill(signal.SIGTERM)
+    r = job.finish()
+    same((r.status, len(r.messages)), (143, 1), f"end of {r}")
+    need("did not end the job" in r.messages[0], "the message says why", repr(r))
+
+
 @test("the whole process group of the launcher SIGKILLed")
 def group():
     job = started("daemon")
