@@ -20,12 +20,13 @@ CSTD     = -std=c17 -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -I. $(WARN) $(HARDEN)
 
 # Linked statically, so that a start loads libc and nothing else.
 LIBS_WIRE = -l:libutf8proc.a
+LIBS_SEAL = -l:libsodium.a -lpthread
 LIBS_EV   = -l:libev.a -lm
 LIBS_ELF  = -l:libelf.a -l:libz.a
 
-src  = $(filter-out %/main.c,$(wildcard $1/*.c))
+src  = $(filter-out %main.c,$(wildcard $1/*.c))
 obj  = $(patsubst %.c,$B/%.o,$(call src,$1))
-client_src = $(wildcard wire/*.c) pmi2/kvs.c $(wildcard pmi2/client*.c pmi2/lib_pmi2.c)
+client_src = $(filter-out wire/seal.c,$(wildcard wire/*.c)) pmi2/kvs.c $(wildcard pmi2/client*.c pmi2/lib_pmi2.c)
 client_pic = $(patsubst %.c,$B/pic/%.o,$(client_src))
 client_obj = $(patsubst %.c,$B/%.o,$(wildcard pmi2/client*.c pmi2/lib_pmi2.c))
 
@@ -40,13 +41,16 @@ unit     = $(patsubst %.c,$B/%,$(wildcard test/unit/test_*.c))
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-all: $B/bin/mpiexec_lite $B/lib/libpmi2.so.0 $B/lib/libpmi2.a $B/man/mpiexec_lite.1 \
+all: $B/bin/mpiexec_lite $B/bin/pmi2_proxy $B/lib/libpmi2.so.0 $B/lib/libpmi2.a $B/man/mpiexec_lite.1 \
      $B/completion/mpiexec_lite
 
 # --- programs, libraries, manual ---------------------------------------------
 
 $B/bin/mpiexec_lite: $B/mpiexec_lite/main.o $(core) $(launcher) | $B/bin/.
-	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) $^ $(LIBS_EV) $(LIBS_ELF) $(LIBS_WIRE) -o $@
+	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) $^ $(LIBS_EV) $(LIBS_ELF) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
+
+$B/bin/pmi2_proxy: $B/mpiexec_lite/proxy_main.o $(core) $(launcher) | $B/bin/.
+	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) $^ $(LIBS_EV) $(LIBS_ELF) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
 
 $B/lib/libpmi2.so.0: $(client_pic) pmi2/libpmi2.map | $B/lib/.
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) -shared -Wl,-soname,libpmi2.so.0 \
@@ -77,10 +81,11 @@ $B/%.o: %.c Makefile
 # --- packages ----------------------------------------------------------------
 # What each is for: see README.  Only what is missing is installed, by apt.
 
-BUILD_PACKAGES = libc6-dev libev-dev libutf8proc-dev libxxhash-dev libelf-dev zlib1g-dev
+BUILD_PACKAGES = libc6-dev libev-dev libutf8proc-dev libsodium-dev libxxhash-dev libelf-dev zlib1g-dev
 DEMO_PACKAGES  = $(BUILD_PACKAGES) mpich libmpich-dev libpmi2-0-dev
 TEST_PACKAGES  = $(DEMO_PACKAGES) python3 libcmocka-dev valgrind clang llvm openmpi-bin \
-                 libopenmpi-dev gcovr pkg-config man-db groff procps iproute2
+                 libopenmpi-dev gcovr pkg-config man-db groff procps iproute2 munge libmunge2 \
+                 faketime
 
 deps: ; @test/packages $(BUILD_PACKAGES)
 demo-deps: ; @test/packages $(DEMO_PACKAGES)
@@ -90,15 +95,15 @@ test-deps: ; @test/packages $(TEST_PACKAGES)
 
 $(unit): %: %.o $(everything) $(wildcard test/unit/fake_*.c)
 	$(call Q,LD)$(CC) $(CFLAGS) -I. $(CSTD) $(LDFLAGS) $(filter %.o %.c,$^) -lcmocka -lpthread \
-	    -ldl $(LIBS_EV) $(LIBS_ELF) $(LIBS_WIRE) -o $@
+	    -ldl $(LIBS_EV) $(LIBS_ELF) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
 $B/test/fuzz/run_%: $B/test/fuzz/fuzz_%.o $B/test/fuzz/main.o $(everything)
-	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $^ -lpthread $(LIBS_EV) $(LIBS_ELF) $(LIBS_WIRE) -o $@
+	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $^ -lpthread $(LIBS_EV) $(LIBS_ELF) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
 $B/test/replay: $B/test/replay.o $(everything)
-	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $^ -lpthread $(LIBS_EV) $(LIBS_ELF) $(LIBS_WIRE) -o $@
+	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $^ -lpthread $(LIBS_EV) $(LIBS_ELF) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
 
 fuzzers  = $(patsubst test/fuzz/fuzz_%.c,%,$(wildcard test/fuzz/fuzz_*.c))
 fuzzruns = $(fuzzers:%=$B/test/fuzz/run_%)
-systests = $(filter-out %/lib.py %/rawpmi.py,$(wildcard test/sys/*.py))
+systests = $(filter-out %/lib.py %/rawpmi.py %/hosts_ssh.py %/faults.py,$(wildcard test/sys/*.py))
 
 CHECKS   = test/torture/quick test/differential/quick
 
@@ -118,7 +123,7 @@ check-long-only: all
 # Includes point only towards wire/, and only the host files
 # of the launcher know of the event loop.
 LOOP_FILES = fatal.c front.c root.c root_impl.h conn.c conn.h feed.c feed.h listen.c listen.h \
-             output.c output.h sink.c sink.h
+             output.c output.h sink.c sink.h link.c link.h munger.c munger.h
 layers:
 	@bad=0; look() { if grep -nE "$$1" $$2; then bad=1; fi; }; \
 	look '#include "(pmi2|pmix_ext|mpiexec_lite)/' "wire/*.[ch]"; \
@@ -138,7 +143,7 @@ asan: test-deps
 SECS ?= 60
 FUZZ_FLAGS = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined,fuzzer-no-link
 $B/fuzz_%: $B/test/fuzz/fuzz_%.o $(everything)
-	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) -fsanitize=fuzzer $^ -lpthread $(LIBS_EV) $(LIBS_ELF) \
+	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) -fsanitize=fuzzer $^ -lpthread $(LIBS_EV) $(LIBS_ELF) $(LIBS_SEAL) \
 	    $(LIBS_WIRE) -o $@
 fuzz-build: $(fuzzers:%=$B/fuzz_%)
 # T=frame: only that one.

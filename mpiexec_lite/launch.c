@@ -58,8 +58,8 @@ static struct who who(const struct launch *l, int rank)
 {
     struct who w;
 
-    snprintf(w.text, sizeof w.text, "rank %d on %s (pid %d, %s)", rank, l->hostname,
-             (int)l->ranks[rank].pid, l->program(l->host, rank));
+    snprintf(w.text, sizeof w.text, "rank %d on %s (pid %d, %s)", rank,
+             l->hostname(l->host, rank), (int)l->ranks[rank].pid, l->program(l->host, rank));
     return w;
 }
 
@@ -134,6 +134,39 @@ void launch_started(struct launch *l, int rank, pid_t pid)
     l->running++;
 }
 
+void launch_never_ran(struct launch *l, int rank)
+{
+    if (!l->ranks[rank].pid || l->ranks[rank].ended)
+        return;
+    l->ranks[rank].pid = 0;
+    l->running--;
+}
+
+void launch_node_lost(struct launch *l, double now, const char *text)
+{
+    if (l->ending)
+        return;
+    tell(l, "%s", text);
+    if (!l->keep_going)
+        end_job(l, now, EXIT_LAUNCHER, STEP_TERM);
+    else if (!l->status)
+        l->status = EXIT_LAUNCHER;
+}
+
+void launch_lost(struct launch *l, int rank)
+{
+    struct rank_state *r = &l->ranks[rank];
+
+    if (!r->pid || r->ended)
+        return;
+    r->ended = r->forgiven = true;
+    r->code = EXIT_LAUNCHER;
+    r->wstatus = SIGKILL;
+    l->running--;
+    set_time(l, &r->hung_at, 0);
+    set_time(l, &r->kill_at, 0);
+}
+
 void launch_failed_to_start(struct launch *l, double now, int rank, const char *step,
                             int errnum)
 {
@@ -143,7 +176,7 @@ void launch_failed_to_start(struct launch *l, double now, int rank, const char *
         return;
     if (!strcmp(step, "exec"))
         status = errnum == ENOENT || errnum == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
-    tell(l, "%s: cannot start rank %d (%s): %s: %s", l->hostname, rank,
+    tell(l, "%s: cannot start rank %d (%s): %s: %s", l->hostname(l->host, rank), rank,
          l->program(l->host, rank), step, strerror(errnum));
     end_job(l, now, status, STEP_TERM);
 }
@@ -380,6 +413,17 @@ static int last_alike(const struct launch *l, int rank)
     return last;
 }
 
+/* The same, on one host. */
+static int last_alike_there(const struct launch *l, int rank)
+{
+    int last = last_alike(l, rank);
+
+    for (int r = rank + 1; r <= last; r++)
+        if (strcmp(l->hostname(l->host, r), l->hostname(l->host, rank)))
+            return r - 1;
+    return last;
+}
+
 static void tell_nonzero(struct launch *l)
 {
     for (int r = 0; r < l->size; r++) {
@@ -387,10 +431,10 @@ static void tell_nonzero(struct launch *l)
 
         if (!l->ranks[r].ended || !l->ranks[r].wstatus || l->ranks[r].forgiven)
             continue;
-        last = last_alike(l, r);
+        last = last_alike_there(l, r);
         if (last > r)
-            tell(l, "ranks %d-%d on %s (%s) exited with %d", r, last, l->hostname,
-                 l->program(l->host, r), shell_status(l->ranks[r].wstatus));
+            tell(l, "ranks %d-%d on %s (%s) exited with %d", r, last,
+                 l->hostname(l->host, r), l->program(l->host, r), shell_status(l->ranks[r].wstatus));
         else
             tell(l, "%s exited with %d", who(l, r).text, shell_status(l->ranks[r].wstatus));
         r = last;

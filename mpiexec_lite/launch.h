@@ -39,7 +39,7 @@ struct launch_ops {
 enum pmi_phase { PMI_NONE, PMI_INSIDE, PMI_DONE };       /* before init .. after finalize */
 
 struct rank_state {
-    pid_t          pid;          /* 0: never started */
+    pid_t          pid;          /* 0: never started; -1: started elsewhere */
     bool           ended;
     enum pmi_phase pmi;
     bool           forgiven;     /* ended on its own wish (Abort(FALSE)): no failure */
@@ -53,8 +53,8 @@ struct rank_state {
 struct launch {                  /* the run being decided */
     const struct launch_ops *ops;
     void        *host;
-    const char  *hostname;       /* borrowed, for messages */
-    const char *(*program)(void *host, int rank);    /* for messages: its short name */
+    const char *(*hostname)(void *host, int rank);   /* for messages: where it runs */
+    const char *(*program)(void *host, int rank);    /* and its short name */
     bool         end_on_nonzero, keep_going;
     int          size, running;
     struct rank_state *ranks;    /* owned */
@@ -77,6 +77,11 @@ int  launch_init(struct launch *l, const struct launch_ops *ops, void *host, int
 void launch_clear(struct launch *l);
 
 void launch_started(struct launch *l, int rank, pid_t pid);
+/* A rank that was taken for started never ran, as the job ended first. */
+void launch_never_ran(struct launch *l, int rank);
+/* A node is lost, as text says: its ranks end with it (launch_lost, after this). */
+void launch_node_lost(struct launch *l, double now, const char *text);
+void launch_lost(struct launch *l, int rank);
 /* The program of a rank could not be started; errnum is of the failing step. */
 void launch_failed_to_start(struct launch *l, double now, int rank, const char *step,
                             int errnum);

@@ -53,8 +53,20 @@ static int fill_standard(void)
     return 0;
 }
 
-/* The program of every block, found now, so that a typing error costs nothing. */
-static int find_programs(const struct plan *p, char **programs)
+/* Whether a block has ranks on this host, or on any if it has none. */
+static bool is_here(const struct plan *p, const struct placement *place, size_t app)
+{
+    for (size_t i = 0; i < place->nruns; i++)
+        if (plan_app_of(p, place->runs[i].first) <= app &&
+            plan_app_of(p, place->runs[i].first + place->runs[i].n - 1) >= app &&
+            p->hosts[place->runs[i].node].local)
+            return true;
+    return false;
+}
+
+/* The program of every block that runs here, found now, so that a typing error costs
+ * nothing. */
+static int find_programs(const struct plan *p, const struct placement *place, char **programs)
 {
     const char *path = env_get(environ, "PATH");
 
@@ -64,6 +76,8 @@ static int find_programs(const struct plan *p, char **programs)
         struct err e = { 0 };
         int status;
 
+        if (!is_here(p, place, a))
+            continue;
         if (program_find(app->argv.v[0], app->wdir, app->path, path ? path : "/usr/bin:/bin",
                          found, sizeof found, &status, &e) < 0)
             return complain(e.text, status);
@@ -91,12 +105,17 @@ static int open_input(const struct plan *p)
     return open(p->stdin_file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 }
 
-/* A terminal is forwarded; anything else a rank gets itself. */
-static bool forwards_input(const struct plan *p)
+/* A terminal is forwarded, and what a rank on another host reads; anything else a rank
+ * gets itself. */
+static bool forwards_input(const struct plan *p, const struct placement *place)
 {
+    int rank = p->stdin_rank;
+
     if (p->stdin_mode == STDIN_ALL)
         return true;
-    return p->stdin_mode == STDIN_RANK && isatty(STDIN_FILENO);
+    if (p->stdin_mode != STDIN_RANK || rank >= place->size)
+        return false;
+    return isatty(STDIN_FILENO) || !p->hosts[placement_node(place, rank)].local;
 }
 
 /* What comes from here on waits until both processes can take it. */
@@ -110,7 +129,7 @@ static void hold_signals(void)
 
 static int start(const struct plan *p, struct root_args *args, int *signo)
 {
-    struct front_args front = { .plan = p, .forward_input = forwards_input(p) };
+    struct front_args front = { .plan = p, .forward_input = forwards_input(p, args->place) };
     int fd[2], status;
 
     args->input = front.forward_input ? -1 : open_input(p);
@@ -140,7 +159,9 @@ static int run_plan(const struct plan *p, int *signo)
 {
     char **programs = calloc(p->napps, sizeof *programs);
     struct inherited user;
-    struct root_args args = { .plan = p, .programs = programs, .user = &user, .trace = -1 };
+    struct placement place = { 0 };
+    struct root_args args = { .plan = p, .place = &place, .programs = programs,
+                              .user = &user, .trace = -1 };
     struct err e = { 0 };
     int status;
 
@@ -149,7 +170,10 @@ static int run_plan(const struct plan *p, int *signo)
     inherited_save(&user);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGCHLD, SIG_DFL);
-    status = find_programs(p, programs);
+    if (place_ranks(p, &place, &e) < 0)
+        status = complain(e.text, EXIT_USAGE);
+    else
+        status = find_programs(p, &place, programs);
     if (status == 0 && p->trace && (args.trace = trace_open(p->trace, &e)) < 0)
         status = complain(e.text, EXIT_USAGE);
     if (status == 0)
@@ -159,6 +183,7 @@ static int run_plan(const struct plan *p, int *signo)
     for (size_t a = 0; a < p->napps; a++)
         free(programs[a]);
     free(programs);
+    placement_clear(&place);
     return status;
 }
 

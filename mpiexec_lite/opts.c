@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RANKS_MAX 1000000    /* of all blocks together */
-
 static bool is_separator(const char *word)
 {
     return strcmp(word, ":") == 0;
@@ -188,7 +186,6 @@ static int end_empty_block(struct reader *r, struct err *e)
 static int read_block(struct reader *r, struct err *e)
 {
     memset(r->block, 0, sizeof r->block);
-    r->block_slots = 0;
     r->app = plan_add_app(r->plan);
     if (!r->app)
         return err_set(e, ERR_NOMEM, "no memory");
@@ -198,11 +195,7 @@ static int read_block(struct reader *r, struct err *e)
         return 0;
     if (read_program(r, e) < 0)
         return -1;
-    if (!r->app->argv.n)
-        return end_empty_block(r, e);
-    if (!r->app->n)
-        r->app->n = r->block_slots;
-    return 0;
+    return r->app->argv.n ? 0 : end_empty_block(r, e);
 }
 
 static int read_blocks(struct reader *r, char **words, size_t n, struct err *e)
@@ -269,38 +262,27 @@ static int read_configfile(struct reader *r, struct err *e)
     return rc;
 }
 
-/* Slots of this host, as far as anybody said. */
-static int slots_of(const struct reader *r)
-{
-    if (r->ppn)
-        return r->ppn;
-    return r->slots ? r->slots : 1;
-}
-
-/* Give every block its number of processes. */
-static int count_ranks(struct reader *r, struct err *e)
+static int check_count(const struct plan *p, struct err *e)
 {
     long total = 0;
 
-    for (size_t i = 0; i < r->plan->napps; i++) {
-        struct app *a = &r->plan->apps[i];
-
-        if (!a->n)
-            a->n = slots_of(r);
-        total += a->n;
-        if (total > RANKS_MAX)
-            return err_set(e, ERR_INVALID_ARG, "more than %d processes", RANKS_MAX);
-    }
+    for (size_t i = 0; i < p->napps && total <= PLAN_RANKS_MAX; i++)
+        total += p->apps[i].n;
+    if (total > PLAN_RANKS_MAX)
+        return err_set(e, ERR_INVALID_ARG, "more than %d processes", PLAN_RANKS_MAX);
     return 0;
 }
 
 /* Without -usize, a host list tells the size, unless that forbade all spawning. */
 static void settle_usize(struct reader *r)
 {
-    bool listed = r->slots && !opts_has(r, "usize");
+    bool listed = r->plan->hosts_given && !opts_has(r, "usize");
+    long slots = plan_slots(r->plan), size = plan_size(r->plan);
 
-    if (r->usize_system || (listed && slots_of(r) > plan_size(r->plan)))
-        r->plan->usize = slots_of(r) > plan_size(r->plan) ? slots_of(r) : plan_size(r->plan);
+    if (slots > INT_MAX)
+        slots = INT_MAX;
+    if (r->usize_system || (listed && slots > size))
+        r->plan->usize = (int)(slots > size ? slots : size);
 }
 
 static int check_rank(const struct reader *r, const char *option, int rank, struct err *e)
@@ -313,10 +295,23 @@ static int check_rank(const struct reader *r, const char *option, int rank, stru
                    option, rank, size - 1);
 }
 
+static int check_launch(const struct launch_options *o, struct err *e)
+{
+    if (o->launcher == LAUNCHER_TCP && !o->exec)
+        return err_set(e, ERR_INVALID_ARG, "-launcher tcp needs -launcher-exec: the program "
+                       "that starts ours on a host");
+    if (o->lease > 0 && o->lease <= o->heartbeat)
+        return err_set(e, ERR_INVALID_ARG, "-lease (%g s) must be longer than -heartbeat "
+                       "(%g s), or 0", o->lease, o->heartbeat);
+    return 0;
+}
+
 /* What needs all that was said. */
 static int settle(struct reader *r, struct err *e)
 {
-    if (opts_set_from_environment(r, e) < 0 || count_ranks(r, e) < 0)
+    if (opts_set_from_environment(r, e) < 0 || check_launch(&r->plan->remote, e) < 0)
+        return -1;
+    if (opts_settle_hosts(r, e) < 0 || check_count(r->plan, e) < 0)
         return -1;
     settle_usize(r);
     if (check_rank(r, "output-from", r->plan->output_from, e) < 0)
@@ -346,12 +341,14 @@ enum opts_result opts_parse(struct plan *p, int argc, char **argv, char *const *
     int rc;
 
     plan_init(p);
+    hosts_init(&r.hosts, p);
     rc = read_blocks(&r, argv + (words > 0), words, e);
     if (rc == 0 && !r.print && !r.help_of && r.configfile)
         rc = read_configfile(&r, e);
     if (rc == 0 && !r.print && !r.help_of)
         rc = settle(&r, e);
     free(r.configfile);
+    hosts_clear(&r.hosts);
     for (size_t i = 0; i < p->warnings.n; i++)
         make_one_line(p->warnings.v[i]);
     if (rc < 0)

@@ -1,115 +1,156 @@
-/* opts_hosts.c - lists and files of hosts.  See opts_table.h.
- *
- * This version runs everything on its own host, so that is the only one that may
- * be named; what is left of a list is its slots. */
+/* opts_hosts.c - from the options about hosts to the nodes of the plan.  See
+ * opts_table.h. */
+#include "mpiexec_lite/env.h"
 #include "mpiexec_lite/opts_table.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <unistd.h>
 
-#define SLOTS_MAX 1000000
+#define MAGIC "HYDRA_USE_LOCALHOST"      /* a file of this name is this host */
 
-/* "localhost", this host's name, or the first part of that. */
-static bool is_this_host(const char *name)
-{
-    static const char *const always[] = {
-        "localhost", "127.0.0.1", "[::1]", "HYDRA_USE_LOCALHOST",
-    };
-    char own[256] = "";
-    size_t len = strlen(name);
-
-    for (size_t i = 0; i < sizeof always / sizeof *always; i++)
-        if (strcasecmp(always[i], name) == 0)
-            return true;
-    gethostname(own, sizeof own - 1);
-    return len && strncasecmp(own, name, len) == 0 && (!own[len] || own[len] == '.');
-}
-
-static int add_slots(const char *text, int *slots, struct err *e)
-{
-    long n;
-
-    if (!opts_number(text, 1, SLOTS_MAX, &n) || *slots + n > SLOTS_MAX)
-        return err_set(e, ERR_INVALID_VAL, "'%.40s' is not a number of slots (1 or more)",
-                       text);
-    *slots += (int)n;
-    return 0;
-}
-
-/* "HOST" or "HOST:SLOTS"; the word is cut in two. */
-static int add_host(char *word, int *slots, struct err *e)
-{
-    char *bracket = *word == '[' ? strchr(word, ']') : NULL;
-    char *colon = strchr(bracket ? bracket : word, ':');
-
-    if (colon)
-        *colon = '\0';
-    if (!is_this_host(word))
-        return err_set(e, ERR_INVALID_VAL,
-                       "'%.80s': other hosts are not supported by this version", word);
-    return add_slots(colon ? colon + 1 : "1", slots, e);
-}
-
-int opts_hosts_of_list(const char *list, int *slots, struct err *e)
-{
-    char *copy = strdup(list), *rest = copy, *word;
-    int rc = copy ? 0 : err_set(e, ERR_NOMEM, "no memory");
-
-    while (rc == 0 && (word = strsep(&rest, ",")))
-        rc = add_host(word, slots, e);
-    free(copy);
-    return rc;
-}
-
-/* One line of a host file: "HOST[:SLOTS] [slots=N]  # comment". */
-static int add_line(char *line, int *slots, struct err *e)
-{
-    char *rest = line, *word;
-    int before = *slots;
-    bool first = true;
-
-    line[strcspn(line, "#")] = '\0';
-    while ((word = strsep(&rest, " \t\r"))) {
-        if (!*word)
-            continue;
-        if (first && add_host(word, slots, e) < 0)
-            return -1;
-        if (!first && strncmp(word, "slots=", 6) != 0)
-            return err_set(e, ERR_INVALID_VAL, "'%.60s' is not supported by this version",
-                           word);
-        if (!first) {
-            *slots = before;
-            if (add_slots(word + 6, slots, e) < 0)
-                return -1;
-        }
-        first = false;
-    }
-    return 0;
-}
-
-int opts_hosts_of_file(const char *path, int *slots, struct err *e)
+int opts_read_hostfile(struct reader *r, const char *path, struct err *e)
 {
     struct buf text = BUF_INIT;
-    char *rest, *line;
-    int rc = 0, number = 0;
+    int rc;
 
-    if (strcmp(path, "HYDRA_USE_LOCALHOST") == 0)
-        return add_slots("1", slots, e);
-    if (opts_file_read(path, &text, e) < 0) {
-        buf_clear(&text);
-        return -1;
-    }
-    rest = buf_bytes(&text);
-    while (rc == 0 && (line = strsep(&rest, "\n"))) {
-        number++;
-        rc = add_line(line, slots, e);
-    }
-    if (rc < 0)
-        err_context(e, "%.100s, line %d", path, number);
-    else if (*slots == 0)
-        rc = err_set(e, ERR_INVALID_VAL, "%.100s names no host", path);
+    r->plan->hosts_given = true;
+    if (strcmp(path, MAGIC) == 0)
+        return hosts_add_own(&r->hosts, e);
+    rc = opts_file_read(path, &text, e);
+    if (rc == 0)
+        rc = hosts_add_text(&r->hosts, buf_bytes(&text), path, e);
     buf_clear(&text);
     return rc;
+}
+
+static bool any_block_list(const struct plan *p)
+{
+    for (size_t i = 0; i < p->napps; i++)
+        if (p->apps[i].host_list)
+            return true;
+    return false;
+}
+
+/* The command line beats it, whichever way that names hosts. */
+static int read_environment_file(struct reader *r, struct err *e)
+{
+    const char *path = env_get(r->envp, "HYDRA_HOST_FILE");
+
+    if (!path || !*path || r->plan->hosts_given || any_block_list(r->plan))
+        return 0;
+    if (opts_read_hostfile(r, path, e) < 0)
+        return err_context(e, "HYDRA_HOST_FILE");
+    return 0;
+}
+
+/* What was said of the list as a whole. */
+static int arrange(struct reader *r, struct err *e)
+{
+    if (r->skip_launch_node && hosts_skip_local(&r->hosts, e) < 0)
+        return -1;
+    if (r->order && hosts_order(&r->hosts, r->order < 0, e) < 0)
+        return -1;
+    if (r->plan->hosts_given && !r->plan->nhosts)
+        return err_set(e, ERR_INVALID_ARG,
+                       "-skip-launch-node: the list names no host but this one");
+    return 0;
+}
+
+/* As many as a block may have, or just too many. */
+static int cut_count(long n)
+{
+    return n > PLAN_RANKS_MAX ? PLAN_RANKS_MAX + 1 : (int)n;
+}
+
+/* -host of one block. */
+static int pick_nodes(struct reader *r, struct app *a, struct err *e)
+{
+    long slots;
+
+    if (!a->host_list)
+        return 0;
+    r->plan->hosts_given = true;
+    if (hosts_pick(&r->hosts, a->host_list, a, &slots, e) < 0)
+        return err_context(e, "-host");
+    if (r->ppn)
+        slots = (long)r->ppn * (long)a->nnodes;
+    if (!a->n)
+        a->n = cut_count(slots);
+    return 0;
+}
+
+/* A block without -host stays within the list, whatever others' -host added. */
+static int keep_to_list(struct reader *r, struct app *a, struct err *e)
+{
+    size_t listed = r->hosts.fixed;
+
+    if (a->nodes || !listed || listed == r->plan->nhosts)
+        return 0;
+    a->nodes = calloc(listed, sizeof *a->nodes);
+    if (!a->nodes)
+        return err_set(e, ERR_NOMEM, "no memory");
+    for (a->nnodes = 0; a->nnodes < listed; a->nnodes++)
+        a->nodes[a->nnodes] = a->nnodes;
+    return 0;
+}
+
+static int settle_blocks(struct reader *r, struct err *e)
+{
+    struct plan *p = r->plan;
+
+    r->hosts.fixed = p->nhosts;
+    for (size_t i = 0; i < p->napps; i++)
+        if (pick_nodes(r, &p->apps[i], e) < 0)
+            return -1;
+    for (size_t i = 0; i < p->napps; i++)
+        if (keep_to_list(r, &p->apps[i], e) < 0)
+            return -1;
+    if (p->nhosts)
+        return 0;
+    if (r->skip_launch_node)
+        return err_set(e, ERR_INVALID_ARG, "-skip-launch-node: no other host was named");
+    return hosts_add_own(&r->hosts, e);
+}
+
+/* Without -n and -host, a process for every slot of the list, or of all there is. */
+static void settle_counts(struct reader *r)
+{
+    struct plan *p = r->plan;
+    size_t listed = r->hosts.fixed ? r->hosts.fixed : p->nhosts;
+    long slots = 0;
+
+    for (size_t i = 0; r->ppn && i < p->nhosts; i++)
+        p->hosts[i].slots = r->ppn;
+    for (size_t i = 0; i < listed; i++)
+        slots += p->hosts[i].slots;
+    for (size_t i = 0; i < p->napps; i++)
+        if (!p->apps[i].n)
+            p->apps[i].n = cut_count(slots);
+}
+
+/* Ranks on this host are ours, whoever we are. */
+static int warn_of_user(struct reader *r, const struct host *h, struct err *e)
+{
+    const char *us = env_get(r->envp, "USER");
+
+    if (!h->local || !h->user || (us && strcmp(us, h->user) == 0))
+        return 0;
+    return opts_warn(r, e, "%.80s is this host: its user '%.60s' is ignored", h->name,
+                     h->user);
+}
+
+int opts_settle_hosts(struct reader *r, struct err *e)
+{
+    struct plan *p = r->plan;
+
+    if (read_environment_file(r, e) < 0 || arrange(r, e) < 0 || settle_blocks(r, e) < 0)
+        return -1;
+    settle_counts(r);
+    for (size_t i = 0; i < p->nhosts; i++) {
+        if (r->no_autofork)
+            p->hosts[i].local = false;
+        if (warn_of_user(r, &p->hosts[i], e) < 0)
+            return -1;
+    }
+    return 0;
 }

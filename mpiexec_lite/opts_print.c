@@ -82,7 +82,7 @@ void opts_print_help(FILE *out)
 void opts_print_version(FILE *out)
 {
     fputs("mpiexec_lite " VERSION "\n"
-          "PMI-1.1, PMI-1.2 and PMI-2.0; all ranks on this host (launcher: fork)\n", out);
+          "PMI-1.1, PMI-1.2 and PMI-2.0; launchers ssh, fork, manual, tcp\n", out);
 }
 
 void opts_print_one(FILE *out, const struct option *o)
@@ -145,7 +145,7 @@ void opts_print_man(FILE *out)
 /* What may stand for the placeholder of a value. */
 static const char *completion_of(const char *arg)
 {
-    if (strcmp(arg, "FILE") == 0 || strcmp(arg, "PATTERN") == 0)
+    if (strcmp(arg, "FILE") == 0 || strcmp(arg, "PATTERN") == 0 || strcmp(arg, "PATH") == 0)
         return "file";
     if (strcmp(arg, "DIR") == 0 || strcmp(arg, "DIRS") == 0)
         return "directory";
@@ -221,7 +221,7 @@ static const char completion_middle[] =
 "        case $kind in\n"
 "        directory) mapfile -t COMPREPLY < <(compgen -d -- \"$cur\");;\n"
 "        file) mapfile -t COMPREPLY < <(compgen -f -- \"$cur\");;\n"
-"        fork|*'|'*)\n"
+"        *'|'*)\n"
 "            mapfile -t COMPREPLY < <(compgen -W \"${kind//|/ }\" -- \"$cur\");;\n"
 "        esac\n"
 "    elif [[ $cur == -* ]]; then\n"

@@ -2,6 +2,7 @@
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/opts_table.h"
 #include "mpiexec_lite/pattern.h"
+#include "wire/limits.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define COUNT_MAX 1000000    /* processes; a pid is at most 4194304 */
+#define COUNT_MAX PLAN_RANKS_MAX
 #define SECONDS_MAX 1e9      /* some thirty years */
 
 /* The member that the row names by its offset. */
@@ -137,6 +138,30 @@ int opts_set_rank(struct reader *r, const struct option *o, char *const *arg,
     return 0;
 }
 
+int opts_set_number(struct reader *r, const struct option *o, char *const *arg,
+                    struct err *e)
+{
+    long n;
+
+    if (!opts_number(arg[0], 0, COUNT_MAX, &n))
+        return err_set(e, ERR_INVALID_VAL, "'%.40s' is not a number in 0..%d", arg[0],
+                       COUNT_MAX);
+    *(int *)member(r, o) = (int)n;
+    return 0;
+}
+
+int opts_set_bytes(struct reader *r, const struct option *o, char *const *arg,
+                   struct err *e)
+{
+    long n;
+
+    if (!opts_number(arg[0], 0, LIMIT_KVS_BYTES, &n))
+        return err_set(e, ERR_INVALID_VAL, "'%.40s' is not a number of bytes in 0..%zu",
+                       arg[0], LIMIT_KVS_BYTES);
+    *(size_t *)member(r, o) = (size_t)n;
+    return 0;
+}
+
 /* Add name=value, unless the launcher sets that variable itself. */
 static int add_variable(struct reader *r, struct strlist *set, const char *name,
                         size_t len, const char *value, struct err *e)
@@ -248,21 +273,24 @@ static bool seconds_of(const char *text, double *out)
     return len && text[len] == '\0' && *end == '\0' && fabs(*out) <= SECONDS_MAX;
 }
 
-static int set_seconds(struct plan *p, const char *text, struct err *e)
+static int set_seconds(double *to, const char *text, struct err *e)
 {
-    if (!seconds_of(text, &p->timeout))
+    if (!seconds_of(text, to))
         return err_set(e, ERR_INVALID_VAL, "'%.40s' is not a number of seconds", text);
     return 0;
 }
 
-int opts_set_timeout(struct reader *r, const struct option *o, char *const *arg,
+int opts_set_seconds(struct reader *r, const struct option *o, char *const *arg,
                      struct err *e)
 {
-    (void)o;
-    if (set_seconds(r->plan, arg[0], e) < 0)
+    double *to = member(r, o);
+
+    if (set_seconds(to, arg[0], e) < 0)
         return -1;
-    if (r->plan->timeout < 0)
+    if (*to < 0)
         return err_set(e, ERR_INVALID_VAL, "'%.40s' is negative", arg[0]);
+    if (!o->value && *to <= 0)
+        return err_set(e, ERR_INVALID_VAL, "it cannot be 0");
     return 0;
 }
 
@@ -292,32 +320,66 @@ int opts_set_hosts(struct reader *r, const struct option *o, char *const *arg,
                    struct err *e)
 {
     (void)o;
-    return opts_hosts_of_list(arg[0], &r->slots, e);
-}
-
-int opts_set_host(struct reader *r, const struct option *o, char *const *arg,
-                  struct err *e)
-{
-    (void)o;
-    return opts_hosts_of_list(arg[0], &r->block_slots, e);
+    r->plan->hosts_given = true;
+    return hosts_add_list(&r->hosts, arg[0], e);
 }
 
 int opts_set_hostfile(struct reader *r, const struct option *o, char *const *arg,
                       struct err *e)
 {
     (void)o;
-    return opts_hosts_of_file(arg[0], &r->slots, e);
+    return opts_read_hostfile(r, arg[0], e);
+}
+
+int opts_set_order(struct reader *r, const struct option *o, char *const *arg,
+                   struct err *e)
+{
+    static const struct { const char *name; int order; } orders[] = {
+        { "ASCENDING", 1 }, { "UP", 1 }, { "DESCENDING", -1 }, { "DOWN", -1 },
+    };
+
+    (void)o;
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
+        if (strcasecmp(arg[0], orders[i].name) == 0)
+            r->order = orders[i].order;
+    if (r->order)
+        return 0;
+    return err_set(e, ERR_INVALID_VAL, "'%.40s' is not ASCENDING or DESCENDING", arg[0]);
+}
+
+int opts_set_skip_launch_node(struct reader *r, const struct option *o, char *const *arg,
+                              struct err *e)
+{
+    (void)o;
+    (void)arg;
+    (void)e;
+    r->skip_launch_node = true;
+    return 0;
+}
+
+/* 0, or -1 if no launcher has this name. */
+static int find_launcher(const char *name, enum launcher *to)
+{
+    static const char *const names[] = {
+        [LAUNCHER_SSH] = "ssh", [LAUNCHER_FORK] = "fork", [LAUNCHER_MANUAL] = "manual",
+        [LAUNCHER_TCP] = "tcp",
+    };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcasecmp(name, names[i]) == 0) {
+            *to = (enum launcher)i;
+            return 0;
+        }
+    return -1;
 }
 
 int opts_set_launcher(struct reader *r, const struct option *o, char *const *arg,
                       struct err *e)
 {
-    (void)r;
     (void)o;
-    if (strcasecmp(arg[0], "fork") == 0)
+    if (find_launcher(arg[0], &r->plan->remote.launcher) == 0)
         return 0;
-    return err_set(e, ERR_INVALID_VAL,
-                   "%.40s is not supported by this version, only fork", arg[0]);
+    return err_set(e, ERR_INVALID_VAL, "'%.40s' is not ssh, fork, manual or tcp", arg[0]);
 }
 
 int opts_set_configfile(struct reader *r, const struct option *o, char *const *arg,
@@ -361,15 +423,67 @@ static int boolean_of(const char *text)
     return -1;
 }
 
-static int set_debug_from_environment(struct reader *r, struct err *e)
+/* The same for a variable; usual if it is not set. */
+static int boolean_from_environment(struct reader *r, const char *name, int usual,
+                                    struct err *e)
 {
-    const char *text = env_get(r->envp, "HYDRA_DEBUG");
-    int on = text ? boolean_of(text) : 0;
+    const char *text = env_get(r->envp, name);
+    int on = text ? boolean_of(text) : usual;
 
-    if (on < 0)
-        return err_set(e, ERR_INVALID_VAL, "HYDRA_DEBUG: '%.40s' is not 1 or 0", text);
-    if (on && r->plan->verbose == 0)
+    return on < 0 ? err_set(e, ERR_INVALID_VAL, "%s: '%.40s' is not 1 or 0", name, text) : on;
+}
+
+static int set_booleans_from_environment(struct reader *r, struct err *e)
+{
+    int debug = boolean_from_environment(r, "HYDRA_DEBUG", 0, e);
+    int fork = debug < 0 ? -1 : boolean_from_environment(r, "HYDRA_LAUNCHER_AUTOFORK", 1, e);
+
+    if (fork < 0)
+        return -1;
+    if (debug && r->plan->verbose == 0)
         r->plan->verbose = 1;
+    r->no_autofork = !fork;
+    return 0;
+}
+
+/* The first of two variables that says something, or NULL. */
+static const char *either(const struct reader *r, const char **name, const char *other)
+{
+    const char *text = env_get(r->envp, *name);
+
+    if (text && *text)
+        return text;
+    *name = other;
+    text = env_get(r->envp, other);
+    return text && *text ? text : NULL;
+}
+
+/* -launcher and its program.  A launcher that we do not have, as a site may have set
+ * it for Hydra, is ignored together with its program. */
+static int set_launcher_from_environment(struct reader *r, struct err *e)
+{
+    struct launch_options *o = &r->plan->remote;
+    const char *var = "HYDRA_LAUNCHER", *name = either(r, &var, "HYDRA_BOOTSTRAP");
+    const char *exec_var = "HYDRA_LAUNCHER_EXEC";
+    const char *exec = either(r, &exec_var, "HYDRA_BOOTSTRAP_EXEC");
+
+    if (name && !opts_has(r, "launcher") && find_launcher(name, &o->launcher) < 0)
+        return opts_warn(r, e, "%s=%.40s is not supported by this version and ignored", var,
+                         name);
+    return exec && !o->exec ? set_string(&o->exec, exec, e) : 0;
+}
+
+static int set_extra_from_environment(struct reader *r, struct err *e)
+{
+    const char *text = env_get(r->envp, "HYDRA_LAUNCHER_EXTRA_ARGS");
+
+    while (text && *(text += strspn(text, " \t\n"))) {
+        size_t len = strcspn(text, " \t\n");
+
+        if (strlist_add_bytes(&r->plan->remote.extra, text, len) < 0)
+            return no_memory(e);
+        text += len;
+    }
     return 0;
 }
 
@@ -379,7 +493,7 @@ static int set_timeout_from_environment(struct reader *r, struct err *e)
 
     if (!text || !*text || opts_has(r, "timeout"))
         return 0;
-    if (set_seconds(r->plan, text, e) < 0)
+    if (set_seconds(&r->plan->timeout, text, e) < 0)
         return err_context(e, "MPIEXEC_TIMEOUT");
     if (r->plan->timeout < 0)
         r->plan->timeout = 0;
@@ -390,8 +504,7 @@ static int set_timeout_from_environment(struct reader *r, struct err *e)
 static int warn_of_environment(struct reader *r, struct err *e)
 {
     static const char *const names[] = {
-        "HYDRA_HOST_FILE", "HYDRA_CONFIG_FILE", "HYDRA_BINDING", "HYDRA_MAPPING",
-        "HYDRA_MEMBIND",
+        "HYDRA_CONFIG_FILE", "HYDRA_BINDING", "HYDRA_MAPPING", "HYDRA_MEMBIND",
     };
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -408,7 +521,9 @@ int opts_set_from_environment(struct reader *r, struct err *e)
 
     if (inherit && r->plan->env.inherit == INHERIT_UNSET)
         r->plan->env.inherit = strcasecmp(inherit, "all") ? INHERIT_NONE : INHERIT_ALL;
-    if (set_debug_from_environment(r, e) < 0 || set_timeout_from_environment(r, e) < 0)
+    if (set_booleans_from_environment(r, e) < 0 || set_timeout_from_environment(r, e) < 0)
+        return -1;
+    if (set_launcher_from_environment(r, e) < 0 || set_extra_from_environment(r, e) < 0)
         return -1;
     return warn_of_environment(r, e);
 }

@@ -21,6 +21,7 @@ const char *const opts_section_title[SECTIONS] = {
     [SECTION_IO]       = "Output and input",
     [SECTION_END]      = "End of the job",
     [SECTION_HOSTS]    = "Hosts",
+    [SECTION_LAUNCH]   = "Starting and watching other hosts",
     [SECTION_PMI]      = "PMI",
     [SECTION_INFO]     = "Help and diagnostics",
     [SECTION_COMPAT]   = "Accepted and ignored",
@@ -123,7 +124,7 @@ const struct option opts_table[] = {
       .more = "Ranks that do not read it see its end at once." },
 
     { .names = { "timeout", "maxtime" }, .arg = "S", .section = SECTION_END,
-      .set = opts_set_timeout, JOB(timeout),
+      .set = opts_set_seconds, JOB(timeout), .value = true,
       .help = "End the job after S seconds, with exit status 124; 0 is no limit.",
       .more = "The variable MPIEXEC_TIMEOUT does the same." },
     { .names = { "end-on-nonzero" }, .section = SECTION_END,
@@ -143,18 +144,85 @@ const struct option opts_table[] = {
 
     { .names = { "hosts", "hostlist", "machine", "machines", "machinelist" },
       .arg = "LIST", .section = SECTION_HOSTS, .set = opts_set_hosts,
-      .help = "Hosts to run on, as HOST or HOST:SLOTS.",
-      .more = "This version runs all ranks on its own host, so only localhost or that "
-              "host's name may stand here." },
-    { .names = { "host", "H" }, .arg = "HOST", .section = SECTION_HOSTS,
-      .set = opts_set_host, .flags = OPTION_LOCAL,
-      .help = "Host for this program; the same rule." },
+      .help = "Hosts to run on, as HOST,HOST:SLOTS...",
+      .more = "Also USER@HOST, node[01-04,07] for several names, and IPv6 addresses, with "
+              "slots as [ADDRESS]:SLOTS.  Without slots a host has one.  A host that is "
+              "named again is the same node with more slots." },
+    { .names = { "host", "H" }, .arg = "LIST", .section = SECTION_HOSTS,
+      .set = opts_set_text, BLOCK(host_list),
+      .help = "Hosts for this program, written like -hosts.",
+      .more = "Hosts of the job's own list keep the slots they have there; others are "
+              "added for programs that name them.  HYDRA_HOST_FILE is not read then." },
     { .names = { "f", "hostfile", "machinefile" }, .arg = "FILE",
       .section = SECTION_HOSTS, .set = opts_set_hostfile, .with = "hosts",
-      .help = "The same list from a file, one host a line." },
-    { .names = { "launcher", "bootstrap" }, .arg = "fork", .section = SECTION_HOSTS,
-      .set = opts_set_launcher,
-      .help = "How ranks are started; there is only fork so far." },
+      .help = "The same list from a file, one host a line.",
+      .more = "Behind the host may stand slots=N, user=U and binding=B; Open MPI's "
+              "max_slots=N and what mpirun_rsh has behind the slots are read and ignored. "
+              " What follows # is a comment.  The file HYDRA_USE_LOCALHOST is this host.  "
+              "Without any list the variable HYDRA_HOST_FILE may name a file." },
+    { .names = { "order-nodes" }, .arg = "ASCENDING|DESCENDING", .section = SECTION_HOSTS,
+      .set = opts_set_order,
+      .help = "Sort the hosts by their slots; also UP and DOWN." },
+    { .names = { "skip-launch-node", "nolocal" }, .section = SECTION_HOSTS,
+      .set = opts_set_skip_launch_node,
+      .help = "Leave out the host that mpiexec_lite runs on." },
+
+    { .names = { "launcher", "bootstrap" }, .arg = "ssh|fork|manual|tcp",
+      .section = SECTION_LAUNCH, .set = opts_set_launcher,
+      .help = "How the other hosts are reached (default: ssh).",
+      .more = "With ssh all talk goes through the ssh connection.  fork starts every host "
+              "as processes of this one, to try things out.  manual prints the commands "
+              "for somebody else to run.  tcp runs the program of -launcher-exec once for "
+              "each host, and the hosts call back; that needs munge.  The variable "
+              "HYDRA_LAUNCHER or HYDRA_BOOTSTRAP does the same." },
+    { .names = { "launcher-exec", "bootstrap-exec" }, .arg = "PATH",
+      .section = SECTION_LAUNCH, .set = opts_set_text, JOB(remote.exec),
+      .help = "The program to reach a host with, instead of ssh.",
+      .more = "The variable HYDRA_LAUNCHER_EXEC does the same; words of "
+              "HYDRA_LAUNCHER_EXTRA_ARGS are put behind the program." },
+    { .names = { "enable-x" }, .section = SECTION_LAUNCH, .set = opts_set_switch,
+      JOB(remote.forward_x), .value = true,
+      .help = "Let ssh forward X11." },
+    { .names = { "disable-x" }, .section = SECTION_LAUNCH, .set = opts_set_switch,
+      JOB(remote.forward_x), .value = false, .with = "enable-x",
+      .help = "Do not (default)." },
+    { .names = { "proxy" }, .arg = "PATH", .section = SECTION_LAUNCH,
+      .set = opts_set_text, JOB(remote.proxy),
+      .help = "Where the other hosts have pmi2_proxy.",
+      .more = "By default it is looked for where this host has it, and in PATH." },
+    { .names = { "stage-proxy" }, .section = SECTION_LAUNCH,
+      .set = opts_set_switch, JOB(remote.stage_proxy), .value = true,
+      .help = "Send pmi2_proxy to hosts that have none, for the time of the job." },
+    { .names = { "tree-width" }, .arg = "W", .section = SECTION_LAUNCH,
+      .set = opts_set_number, JOB(remote.tree_width),
+      .help = "Start so many hosts from one when there are many (default 32); 0: all from "
+              "this one." },
+    { .names = { "flat-hosts" }, .arg = "N", .section = SECTION_LAUNCH,
+      .set = opts_set_number, JOB(remote.flat_hosts),
+      .help = "Start up to N hosts from this one (default 64)." },
+    { .names = { "launch-window" }, .arg = "N", .section = SECTION_LAUNCH,
+      .set = opts_set_count, JOB(remote.window),
+      .help = "Start at most N hosts at the same time from one (default 10).",
+      .more = "More connections at once may be refused: see MaxStartups in "
+              "sshd_config(5)." },
+    { .names = { "launch-timeout" }, .arg = "S", .section = SECTION_LAUNCH,
+      .set = opts_set_seconds, JOB(remote.patience),
+      .help = "Give up on a host that has not answered after S seconds (default 15)." },
+    { .names = { "heartbeat" }, .arg = "S", .section = SECTION_LAUNCH,
+      .set = opts_set_seconds, JOB(remote.heartbeat),
+      .help = "Hosts say that they live every S seconds (default 5)." },
+    { .names = { "lease" }, .arg = "S", .section = SECTION_LAUNCH,
+      .set = opts_set_seconds, JOB(remote.lease), .value = true,
+      .help = "A host that has said nothing for S seconds is lost (default 15); 0: only "
+              "one whose connection ends.",
+      .more = "It must be longer than -heartbeat.  A host that hears nothing of the "
+              "launcher for as long ends its processes." },
+    { .names = { "kvs-release-bytes" }, .arg = "N", .section = SECTION_LAUNCH,
+      .set = opts_set_bytes, JOB(remote.release_bytes),
+      .help = "Send up to N bytes of new PMI data to all hosts at the end of a fence "
+              "(default 262144).",
+      .more = "When there is more, a host fetches data when one of its processes asks for "
+              "it first.  Programs get the same answers either way." },
 
     { .names = { "pmi-port" }, .section = SECTION_PMI,
       .set = opts_set_switch, JOB(pmi_port), .value = true,
@@ -186,9 +254,6 @@ const struct option opts_table[] = {
     { .names = { "oversubscribe" }, .section = SECTION_COMPAT,
       .set = opts_set_ignored, .flags = OPTION_REPEAT,
       .help = "Always so." },
-    { .names = { "disable-x" }, .section = SECTION_COMPAT,
-      .set = opts_set_ignored, .flags = OPTION_REPEAT,
-      .help = "Always so." },
     { .names = { "mca", "gmca" }, .arg = "KEY VALUE", .section = SECTION_COMPAT,
       .set = opts_set_ignored, .flags = OPTION_REPEAT, .value = true,
       .help = "For Open MPI; ignored with a warning." },
@@ -209,14 +274,14 @@ static_assert(sizeof opts_table / sizeof *opts_table <= OPTIONS_MAX, "raise OPTI
 const char *const opts_unsupported[] = {
     /* the MPI standard and Hydra */
     "soft", "arch", "file", "initial-errhandler", "memory-alloc-kinds", "rankmap",
-    "order-nodes", "skip-launch-node", "hybrid-hosts", "bind-to", "binding", "map-by",
+    "hybrid-hosts", "bind-to", "binding", "map-by",
     "membind", "topolib", "report-bindings", "gpus-per-proc", "g", "gpu-subdevs-per-proc",
-    "launcher-exec", "bootstrap-exec", "enable-x", "rmk", "iface", "localhost",
+    "rmk", "iface", "localhost",
     "disable-hostname-propagation", "enable-hostname-propagation", "nameserver", "demux",
     "profile", "pmi_args", "exitinfo", "tv", "gdb", "preload-binary",
     /* Intel MPI and MVAPICH */
     "rr", "tune", "print-rank-map", "gtool", "gtoolfile", "s", "tmpdir", "ordered-output",
-    "silent-abort", "noconf", "nolocal", "hosts-group", "export", "export-all", "config",
+    "silent-abort", "noconf", "hosts-group", "export", "export-all", "config",
     "show", "sg", "xterm", "rsh", "ssh",
     /* Open MPI */
     "am", "prefix", "noprefix", "timestamp-output", "output",

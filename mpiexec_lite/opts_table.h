@@ -4,6 +4,7 @@
 #ifndef MPIEXEC_LITE_OPTS_TABLE_H
 #define MPIEXEC_LITE_OPTS_TABLE_H
 
+#include "mpiexec_lite/hosts.h"
 #include "mpiexec_lite/opts.h"
 #include "wire/buf.h"
 
@@ -16,8 +17,8 @@ typedef int option_fn(struct reader *r, const struct option *o, char *const *arg
                       struct err *e);
 
 enum section {
-    SECTION_PROGRAMS, SECTION_ENV, SECTION_IO, SECTION_END, SECTION_HOSTS, SECTION_PMI,
-    SECTION_INFO, SECTION_COMPAT,
+    SECTION_PROGRAMS, SECTION_ENV, SECTION_IO, SECTION_END, SECTION_HOSTS,
+    SECTION_LAUNCH, SECTION_PMI, SECTION_INFO, SECTION_COMPAT,
     SECTIONS,                /* as a section: hidden, for our own Makefile */
 };
 extern const char *const opts_section_title[SECTIONS];
@@ -26,7 +27,7 @@ enum {
     OPTION_LOCAL = 1,        /* binds to the block it stands in; others to the job */
     OPTION_REPEAT = 2,       /* may be given several times */
     OPTION_NAMES = 6,        /* most names of one option, and a NULL */
-    OPTIONS_MAX = 80         /* most rows */
+    OPTIONS_MAX = 100        /* most rows */
 };
 
 struct option {
@@ -72,9 +73,11 @@ struct reader {
     bool          job_in_file[OPTIONS_MAX];      /* job[i] was made there */
 
     char         *configfile;        /* owned; NULL: none */
-    int           slots;     /* of the host list; 0: none given */
-    int           block_slots;       /* of the block's -host */
+    struct hosts  hosts;     /* of -hosts or -f; later also of -host */
     int           ppn;       /* 0: not given */
+    int           order;     /* -order-nodes: 1 up, -1 down */
+    bool          skip_launch_node;
+    bool          no_autofork;       /* this host is started as the others are */
     bool          usize_system;      /* -usize SYSTEM */
 
     const struct option *help_of;    /* "-opt -h": stop and print that */
@@ -88,12 +91,14 @@ option_fn opts_set_text;     /* copy of the word at; not empty */
 option_fn opts_set_pattern;  /* the same, checked by pattern_check */
 option_fn opts_set_rank_label;
 option_fn opts_set_count;    /* int at = 1, 2 ... */
-option_fn opts_set_rank;     /* int at = 0, 1 ... */
+option_fn opts_set_rank, opts_set_number;        /* int at = 0, 1 ... */
+option_fn opts_set_bytes;    /* size_t at */
+option_fn opts_set_seconds;  /* double at; 0 only if value says so */
 option_fn opts_set_env, opts_set_env_names, opts_set_export;     /* struct env_rules at */
 option_fn opts_set_inherit;  /* inherit of struct env_rules at = value */
-option_fn opts_set_stdin, opts_set_timeout, opts_set_usize, opts_set_verbose;
-option_fn opts_set_ppn, opts_set_hosts, opts_set_host, opts_set_hostfile;
-option_fn opts_set_launcher, opts_set_configfile;
+option_fn opts_set_stdin, opts_set_usize, opts_set_verbose, opts_set_configfile;
+option_fn opts_set_ppn, opts_set_hosts, opts_set_hostfile, opts_set_order;
+option_fn opts_set_skip_launch_node, opts_set_launcher;
 option_fn opts_set_ignored;  /* nothing; value: whether to warn */
 option_fn opts_set_print;    /* stop and print by the row's print */
 
@@ -119,8 +124,10 @@ int opts_file_read(const char *path, struct buf *text, struct err *e);
 int opts_file_next_line(const char **text, int *line, struct strlist *words,
                         struct err *e);
 
-/* Hosts, opts_hosts.c.  All must be this one; *slots is how many ranks they hold. */
-int opts_hosts_of_list(const char *list, int *slots, struct err *e);
-int opts_hosts_of_file(const char *path, int *slots, struct err *e);
+/* Hosts, opts_hosts.c. */
+int opts_read_hostfile(struct reader *r, const char *path, struct err *e);
+/* Once all options are known: the plan gets its hosts, every block its nodes and its
+ * number of processes (which may be too many).  0, or -1 and e. */
+int opts_settle_hosts(struct reader *r, struct err *e);
 
 #endif

@@ -35,10 +35,16 @@ struct place {                   /* a sink and its name in a list */
 };
 TAILQ_HEAD(places, place);
 
+struct far {                     /* of another node, or of a rank with files of its own */
+    struct iof   lines[2];       /* stdout's and stderr's, being put together */
+    struct sink *to[2];          /* borrowed; where they go */
+};
+
 struct output {
     struct ev_loop    *loop;     /* borrowed, like the five below */
     const struct plan *plan;
     const char        *hostname;
+    int                node;
     char              *buffer;
     const struct output_ops *ops;
     void              *host;
@@ -52,6 +58,7 @@ struct output {
     bool               failed, direct;   /* direct: one rank, no label: bytes pass as they come */
     double             start;
     ev_timer           prompt;
+    struct far        *far;      /* owned: by node, of output_take; NULL before */
     struct stream     *prompter; /* whose held text the timer is for */
     int                input;    /* borrowed: what it may be waiting for; -1: nothing */
 };
@@ -76,6 +83,8 @@ static void on_resume(void *host, struct sink *s)
     TAILQ_FOREACH(st, &o->streams, in_list)
         if (st->sink == s && st->fd >= 0)
             ev_io_start(o->loop, &st->readable);
+    if (o->ops->taken)
+        o->ops->taken(o->host);
 }
 
 static void on_failed(void *host, struct sink *s, int errnum)
@@ -102,9 +111,12 @@ void output_flush(struct output *o)
         sink_flush(&p->sink);
 }
 
-static void expand(struct output *o, const char *pattern, int rank, struct buf *text)
+static void expand(struct output *o, const char *pattern, int rank, int node,
+                   struct buf *text)
 {
-    struct pattern_vars vars = { .rank = rank, .host = o->hostname,
+    struct pattern_vars vars = { .rank = rank, .node = node,
+                                 .host = node == o->node ? o->hostname
+                                                         : o->plan->hosts[node].name,
                                  .seconds = (long)(ev_now(o->loop) - o->start) };
 
     pattern_expand(pattern, &vars, text);
@@ -155,16 +167,43 @@ static struct sink *file_named(struct output *o, const char *name, struct err *e
     return add_file(o, fd, name, e);
 }
 
+static size_t put(void *host, struct sink *s, const char *data, size_t len)
+{
+    struct output *o = host;
+
+    return o->ops->send(o->host, s->rank, s->errors, data, len);
+}
+
+/* On another node: what goes to a file of its own there is kept apart here. */
+static struct sink *far_place(struct output *o, int rank, bool errors, struct err *e)
+{
+    struct place *p;
+
+    TAILQ_FOREACH(p, &o->files, in_list)
+        if (p->sink.rank == rank && p->sink.errors == errors)
+            return &p->sink;
+    p = calloc(1, sizeof *p);
+    if (!p || sink_init_put(&p->sink, o->loop, put, rank, errors, &sink_ops, o) < 0) {
+        free(p);
+        err_set(e, ERR_NOMEM, "no memory for output");
+        return NULL;
+    }
+    TAILQ_INSERT_TAIL(&o->files, p, in_list);
+    return &p->sink;
+}
+
 /* Where a rank's stream goes: ours, or the file of its pattern. */
 static struct sink *place_for(struct output *o, const char *pattern, struct sink *ours,
-                              int rank, struct err *e)
+                              int rank, int node, struct err *e)
 {
     struct buf name = BUF_INIT;
     struct sink *s = ours;
 
     if (!pattern)
         return s;
-    expand(o, pattern, rank, &name);
+    if (o->ops->send)
+        return far_place(o, rank, ours == o->errors && ours != &o->out, e);
+    expand(o, pattern, rank, node, &name);
     if (name.failed)
         err_set(e, ERR_NOMEM, "no memory for an output file");
     s = name.failed ? NULL : file_named(o, buf_bytes(&name), e);
@@ -195,7 +234,7 @@ static const char *label_of(struct stream *st, struct buf *text)
 
     if (!o->plan->label)
         return NULL;
-    expand(o, o->plan->label, st->rank, text);
+    expand(o, o->plan->label, st->rank, o->node, text);
     if (text->failed)
         on_failed(o, st->sink, ENOMEM);
     return text->failed || !text->len ? NULL : buf_bytes(text);
@@ -267,7 +306,7 @@ static void watch_prompt(struct stream *st)
 {
     struct output *o = st->output;
 
-    if (o->input < 0 || st->rank != o->plan->stdin_rank)
+    if (o->input == -1 || st->rank != o->plan->stdin_rank)
         return;
     ev_timer_stop(o->loop, &o->prompt);
     o->prompter = NULL;
@@ -345,10 +384,10 @@ int output_add(struct output *o, int rank, int out_fd, int err_fd, struct err *e
 {
     const struct plan *p = o->plan;
     bool shown = p->output_from < 0 || p->output_from == rank;
-    struct sink *out = place_for(o, p->outfile, &o->out, rank, e), *err = out;
+    struct sink *out = place_for(o, p->outfile, &o->out, rank, o->node, e), *err = out;
 
     if (out && err_fd >= 0)
-        err = place_for(o, p->errfile, o->errors, rank, e);
+        err = place_for(o, p->errfile, o->errors, rank, o->node, e);
     if (!out || !err) {
         close(out_fd);
         if (err_fd >= 0)
@@ -367,7 +406,19 @@ int output_add(struct output *o, int rank, int out_fd, int err_fd, struct err *e
 
 /* --- the whole --------------------------------------------------------- */
 
-struct output *output_new(struct ev_loop *loop, const struct plan *plan,
+static int init_own(struct output *o)
+{
+    if (o->ops->send) {
+        o->errors = &o->err;
+        return sink_init_put(&o->out, o->loop, put, -1, false, &sink_ops, o) |
+               sink_init_put(&o->err, o->loop, put, -1, true, &sink_ops, o);
+    }
+    o->errors = same_place(STDOUT_FILENO, STDERR_FILENO) ? &o->out : &o->err;
+    return sink_init(&o->out, o->loop, STDOUT_FILENO, false, "stdout", &sink_ops, o) |
+           sink_init(&o->err, o->loop, STDERR_FILENO, false, "stderr", &sink_ops, o);
+}
+
+struct output *output_new(struct ev_loop *loop, const struct plan *plan, int node,
                           const char *hostname, char *buffer, size_t size,
                           const struct output_ops *ops, void *host, struct err *e)
 {
@@ -378,19 +429,18 @@ struct output *output_new(struct ev_loop *loop, const struct plan *plan,
         return NULL;
     }
     *o = (struct output){ .loop = loop, .plan = plan, .hostname = hostname,
-                          .buffer = buffer, .size = size, .ops = ops, .host = host,
+                          .node = node, .buffer = buffer, .size = size, .ops = ops, .host = host,
                           .start = ev_now(loop), .input = -1,
                           .direct = !plan->label && plan_size(plan) == 1 };
     TAILQ_INIT(&o->files);
     TAILQ_INIT(&o->streams);
-    if (sink_init(&o->out, loop, STDOUT_FILENO, false, "stdout", &sink_ops, o) < 0 ||
-        sink_init(&o->err, loop, STDERR_FILENO, false, "stderr", &sink_ops, o) < 0) {
+    if (init_own(o) < 0) {
         err_set(e, ERR_NOMEM, "no memory for output");
         free(o->out.name);
+        free(o->err.name);
         free(o);
         return NULL;
     }
-    o->errors = same_place(STDOUT_FILENO, STDERR_FILENO) ? &o->out : &o->err;
     ev_timer_init(&o->prompt, on_prompt, PROMPT_AFTER, 0.);
     o->prompt.data = o;
     return o;
@@ -399,6 +449,76 @@ struct output *output_new(struct ev_loop *loop, const struct plan *plan,
 void output_set_input(struct output *o, int input)
 {
     o->input = input;
+}
+
+/* --- output of other nodes --------------------------------------------- */
+
+/* Where the lines of a node are put together: with files, those of a rank. */
+static struct far *far_of(struct output *o, int node, int rank)
+{
+    size_t ranks = (size_t)plan_size(o->plan), n = ranks + o->plan->nhosts;
+
+    if (!o->far && !(o->far = calloc(n, sizeof *o->far)))
+        return NULL;
+    return &o->far[rank < 0 ? ranks + (size_t)node : (size_t)rank];
+}
+
+static void far_clear(struct output *o)
+{
+    size_t n = (size_t)plan_size(o->plan) + o->plan->nhosts;
+
+    for (size_t i = 0; o->far && i < 2 * n; i++)
+        buf_clear(&o->far[i / 2].lines[i % 2].held);
+    free(o->far);
+}
+
+bool output_take(struct output *o, int node, int rank, bool errors, bool flush,
+                 const char *data, size_t len)
+{
+    const char *label = o->plan->label ? "" : NULL;      /* the lines have theirs already */
+    struct far *f = far_of(o, node, rank);
+    struct iof *lines;
+    struct sink *s;
+
+    if (!f) {
+        on_failed(o, &o->out, ENOMEM);
+        return true;
+    }
+    s = rank >= 0 && f->to[errors] ? f->to[errors] : errors ? o->errors : &o->out;
+    if (s->dead)
+        return true;
+    lines = &f->lines[errors];
+    iof_feed(lines, &s->line, label, data, len, &s->out);
+    if (flush)
+        iof_flush(lines, &s->line, label, &s->out);
+    if (s->out.failed)
+        on_failed(o, s, ENOMEM);
+    else if (s->out.len >= IOF_LINE)
+        sink_flush(s);
+    return !sink_full(s);
+}
+
+int output_open(struct output *o, int node, int rank, struct err *e)
+{
+    const struct plan *p = o->plan;
+    struct far *f = far_of(o, node, rank);
+
+    if (!f)
+        return err_set(e, ERR_NOMEM, "no memory for output");
+    f->to[0] = place_for(o, p->outfile, &o->out, rank, node, e);
+    f->to[1] = f->to[0] && !p->merge ? place_for(o, p->errfile, o->errors, rank, node, e)
+                                     : f->to[0];
+    return f->to[1] ? 0 : -1;
+}
+
+void output_go_on(struct output *o)
+{
+    struct place *p;
+
+    sink_go_on(&o->out);
+    sink_go_on(&o->err);
+    TAILQ_FOREACH(p, &o->files, in_list)
+        sink_go_on(&p->sink);
 }
 
 void output_free(struct output *o)
@@ -421,6 +541,7 @@ void output_free(struct output *o)
         sink_clear(&p->sink);
         free(p);
     }
+    far_clear(o);
     ev_timer_stop(o->loop, &o->prompt);
     sink_clear(&o->out);
     sink_clear(&o->err);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* Room for one more string and the NULL after it. */
 static int strlist_grow(struct strlist *l)
@@ -56,11 +57,19 @@ static void app_clear(struct app *a)
     env_rules_clear(&a->env);
     free(a->wdir);
     free(a->path);
+    free(a->host_list);
+    free(a->nodes);
 }
 
 void plan_init(struct plan *p)
 {
-    *p = (struct plan){ .output_from = -1, .usize = -1, .pmi1_subversion = 1 };
+    *p = (struct plan){
+        .output_from = -1, .usize = -1, .pmi1_subversion = 1,
+        .remote = {
+            .launcher = LAUNCHER_SSH, .tree_width = 32, .flat_hosts = 64, .window = 10,
+            .patience = 15, .heartbeat = 5, .lease = 15, .release_bytes = 256 << 10,
+        },
+    };
 }
 
 struct app *plan_add_app(struct plan *p)
@@ -79,11 +88,57 @@ void plan_drop_app(struct plan *p)
     app_clear(&p->apps[--p->napps]);
 }
 
+/* Room for one more host: the array grows whenever its length is a power of two. */
+static int hosts_grow(struct plan *p)
+{
+    size_t cap = p->nhosts ? p->nhosts * 2 : 1;
+    struct host *hosts;
+
+    if (p->nhosts & (p->nhosts - 1))
+        return 0;
+    hosts = reallocarray(p->hosts, cap, sizeof *hosts);
+    if (!hosts)
+        return -1;
+    p->hosts = hosts;
+    return 0;
+}
+
+struct host *plan_add_host(struct plan *p, const char *name)
+{
+    char *copy = name ? strdup(name) : NULL;
+
+    if ((name && !copy) || hosts_grow(p) < 0) {
+        free(copy);
+        return NULL;
+    }
+    p->hosts[p->nhosts] = (struct host){ .name = copy, .slots = 1 };
+    return &p->hosts[p->nhosts++];
+}
+
+void host_clear(struct host *h)
+{
+    free(h->name);
+    free(h->user);
+    free(h->binding);
+    *h = (struct host){ 0 };
+}
+
+static void launch_options_clear(struct launch_options *o)
+{
+    free(o->exec);
+    strlist_clear(&o->extra);
+    free(o->proxy);
+}
+
 void plan_clear(struct plan *p)
 {
     while (p->napps)
         plan_drop_app(p);
     free(p->apps);
+    while (p->nhosts)
+        host_clear(&p->hosts[--p->nhosts]);
+    free(p->hosts);
+    launch_options_clear(&p->remote);
     env_rules_clear(&p->env);
     free(p->label);
     free(p->outfile);
@@ -110,4 +165,21 @@ size_t plan_app_of(const struct plan *p, int rank)
     while (i + 1 < p->napps && rank >= p->apps[i].n)
         rank -= p->apps[i++].n;
     return i;
+}
+
+int plan_find_host(const struct plan *p, const char *name)
+{
+    for (size_t i = 0; i < p->nhosts; i++)
+        if (strcasecmp(p->hosts[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+long plan_slots(const struct plan *p)
+{
+    long slots = 0;
+
+    for (size_t i = 0; i < p->nhosts; i++)
+        slots += p->hosts[i].slots;
+    return slots;
 }

@@ -10,6 +10,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+enum {
+    PLAN_RANKS_MAX = 1000000,    /* processes of a job; a pid is at most 4194304 */
+    PLAN_HOSTS_MAX = 1000000,    /* nodes, and lines and names that make them */
+    PLAN_SLOTS_MAX = 1000000     /* of one node */
+};
+
 /* A list of owned strings, NULL at its end: usable as argv or envp. */
 struct strlist {
     char **v;                /* NULL while empty */
@@ -28,22 +34,61 @@ struct env_rules {           /* -genv... or -env... */
     struct strlist set;      /* NAME=VALUE, in order */
 };
 
+enum launcher { LAUNCHER_SSH, LAUNCHER_FORK, LAUNCHER_MANUAL, LAUNCHER_TCP };
+
+struct host {                /* one node: its lines and names in the list put together */
+    char *name;              /* as the user wrote it: no user, no slots, no brackets */
+    char *user;              /* remote account, or NULL */
+    int   slots;             /* 1 and up */
+    char *binding;           /* binding= of the host file, or NULL; kept for later */
+    bool  local;             /* it is the launcher's own host: nothing is started there
+                                but ranks */
+};
+
 struct app {                 /* one block between ':' */
     int              n;      /* processes, at least 1 once opts_parse has returned */
     struct strlist   argv;   /* program and arguments, bytes as typed */
     struct env_rules env;
     char            *wdir;   /* NULL: the launcher's own directory */
     char            *path;   /* -path: colon list searched before PATH; or NULL */
+    char            *host_list;      /* -host as typed, or NULL */
+    size_t          *nodes;  /* -host: indexes of plan.hosts that it may run on, in order;
+                                NULL: all of them */
+    size_t           nnodes;
 };
 
 enum stdin_mode { STDIN_RANK, STDIN_NONE, STDIN_ALL, STDIN_FILE };
 
 enum outcome_policy { END_ON_FAILURE, END_ON_ANY_NONZERO };
 
+/* How servers on other hosts are started and kept. */
+struct launch_options {
+    enum launcher launcher;      /* -launcher */
+    char         *exec;          /* -launcher-exec: program instead of ssh; or NULL */
+    struct strlist extra;        /* HYDRA_LAUNCHER_EXTRA_ARGS: words behind that program */
+    bool          forward_x;     /* -enable-x */
+    char         *proxy;         /* -proxy PATH: pmi2_proxy on the other hosts; or NULL */
+    bool          stage_proxy;   /* -stage-proxy */
+    int           tree_width;    /* -tree-width W: 32; 0: flat */
+    int           flat_hosts;    /* -flat-hosts N: no tree up to so many: 64 */
+    int           window;        /* -launch-window N: launcher processes at once: 10 */
+    double        patience;      /* -launch-timeout S: for one host to answer: 15 */
+    double        heartbeat;     /* -heartbeat S: 5 */
+    double        lease;         /* -lease S: 15; 0: only the end of the stream counts */
+    size_t        release_bytes; /* -kvs-release-bytes N: what a fence sends along: 256 KiB */
+};
+
 struct plan {
     struct app      *apps;       /* owned */
     size_t           napps;
     struct env_rules env;        /* -genv... */
+
+    struct host     *hosts;      /* owned; the nodes of the job, in order: node ids are
+                                    indexes here.  Never empty once opts_parse has
+                                    returned: without a list, this host alone */
+    size_t           nhosts;
+    bool             hosts_given;
+    struct launch_options remote;
 
     char            *label;      /* -prepend-pattern, NULL: none; -l is "[%r] " */
     char            *outfile;    /* -outfile-pattern or NULL */
@@ -77,5 +122,13 @@ void plan_drop_app(struct plan *p);              /* the last block */
 int  plan_size(const struct plan *p);            /* ranks of all blocks */
 /* The block of a rank (0 <= rank < plan_size): also its appnum. */
 size_t plan_app_of(const struct plan *p, int rank);
+
+/* Add a host of one slot, not local.  Copies name (NULL: none yet).  Valid until the
+ * next one is added; NULL: no memory. */
+struct host *plan_add_host(struct plan *p, const char *name);
+void host_clear(struct host *h);
+/* The node of this name, whose letters' case does not matter, or -1. */
+int  plan_find_host(const struct plan *p, const char *name);
+long plan_slots(const struct plan *p);           /* of all nodes */
 
 #endif

@@ -1,10 +1,12 @@
 /* root.c - the root's loop: signals, the front end, children, and the end. */
 #include "mpiexec_lite/root_impl.h"
 
+#include "mpiexec_lite/env.h"
 #include "mpiexec_lite/fatal.h"
+#include "mpiexec_lite/now.h"
+#include "mpiexec_lite/stage.h"
 #include "mpiexec_lite/sweep.h"
 #include "mpiexec_lite/usage.h"
-#include "mpiexec_lite/mpicheck.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -12,9 +14,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* How long pipes that outlived the last rank are waited for (what holds them may
@@ -25,13 +28,13 @@ static const double GRACE = 2.0, GRACE_FAILED = 0.3;
  * ended, and how long a sweep may take. */
 static const double LAST_WORDS = 2.0, SWEEP_TIME = 5.0;
 
+/* How long the servers of other nodes have to end once all is over there. */
+static const double FINISH_TIME = 6.0;
+
 double root_now(struct root *r)
 {
-    struct timespec t;
-
     (void)r;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+    return now_seconds();
 }
 
 static void tell(struct root *r, const char *fmt, va_list ap)
@@ -39,9 +42,10 @@ static void tell(struct root *r, const char *fmt, va_list ap)
     struct buf safe = BUF_INIT;
     char text[2048];
 
+    root_progress_end(r);
     vsnprintf(text, sizeof text, fmt, ap);
     buf_escaped(&safe, text, strlen(text));
-    output_tell(r->output, safe.failed ? "(no memory)" : buf_bytes(&safe));
+    output_tell(r->node.output, safe.failed ? "(no memory)" : buf_bytes(&safe));
     buf_clear(&safe);
 }
 
@@ -65,29 +69,24 @@ void root_say(struct root *r, int level, const char *fmt, ...)
     va_end(ap);
 }
 
-static void rank_ended(struct root *r, int rank, int wstatus);
-
 /* --- operations of the launch ------------------------------------------ */
 
-/* Its process group; and it alone, if it has left that. */
 static void op_kill_rank(void *host, int rank, int signo)
 {
     struct root *r = host;
-    pid_t pid = r->ranks[rank].pid;
 
-    if (!pid)
-        return;
-    kill(-pid, signo);
-    if (getpgid(pid) != pid)
-        kill(pid, signo);
+    if (node_rank(&r->node, rank))
+        node_kill(&r->node, rank, signo);
+    else
+        root_send(r, "signal", "signo", signo, "rank", rank);
 }
 
 static void op_kill_all(void *host, int signo)
 {
     struct root *r = host;
 
-    for (int i = 0; i < r->size; i++)
-        op_kill_rank(r, i, signo);
+    node_kill(&r->node, -1, signo);
+    root_send(r, "signal", "signo", signo, NULL, 0);
 }
 
 static void op_tell(void *host, const char *text)
@@ -99,26 +98,68 @@ static void op_tell(void *host, const char *text)
 static void op_sweep(void *host)
 {
     struct root *r = host;
-    int left = sweep_all(SWEEP_TIME);
+    int left = remotes_sweep(&r->below, SWEEP_TIME);
 
     if (left)
         root_tell(r, "cleanup incomplete on %s: %d processes could not be killed", r->hostname,
                   left);
-    for (int i = 0; i < r->size; i++)
-        if (r->ranks[i].pid)
-            rank_ended(r, i, SIGKILL);   /* reaped by the sweep */
+    root_send(r, "sweep", NULL, 0, NULL, 0);
+    if (r->node.job)
+        node_swept(&r->node);            /* reaped by the sweep */
 }
 
 static const struct launch_ops launch_ops = { op_kill_all, op_kill_rank, op_tell, op_sweep };
 
 /* --- the end ----------------------------------------------------------- */
 
+void root_broken(struct root *r, int status, const char *text)
+{
+    launch_broken(&r->launch, root_now(r), status, text);
+}
+
+/* Every stream of every rank has ended. */
+static bool all_quiet(const struct root *r)
+{
+    return !r->started || (output_ended(r->node.output) && r->quiet >= r->tree.n - 1);
+}
+
 /* What the ranks left behind still holds their pipes: it goes now. */
 static void end_leftovers(struct root *r)
 {
+    if (r->closing_streams)
+        return;
+    r->closing_streams = true;
     root_say(r, 1, "ending what the ranks left behind: it holds their output open");
-    sweep_all(SWEEP_TIME);
-    output_close_streams(r->output);
+    root_send(r, "close-streams", NULL, 0, NULL, 0);
+    remotes_sweep(&r->below, SWEEP_TIME);
+    output_close_streams(r->node.output);
+}
+
+/* Let the servers of other nodes end, once nothing of theirs is missing here. */
+static void finish(struct root *r, double now)
+{
+    if (r->finishing)
+        return;
+    r->finishing = true;
+    r->finish_by = now + FINISH_TIME;
+    root_progress_end(r);
+    remotes_end(&r->below);
+    root_send(r, "finish", NULL, 0, NULL, 0);
+}
+
+/* Whether they have; who has not in time is told. */
+static bool finished(struct root *r, double now)
+{
+    struct remote *x = remotes_unfinished(&r->below);
+
+    if (now < r->finish_by && (x || r->below.left))
+        return false;
+    if (x)
+        root_tell(r, "cleanup incomplete on: %s (it does not answer)", x->where->name);
+    if (r->left)
+        root_tell(r, "cleanup incomplete: %d processes on other hosts could not be killed",
+                  r->left);
+    return true;
 }
 
 /* The last words, while the loop still runs to write them. */
@@ -130,30 +171,36 @@ static void conclude(struct root *r)
         launch_tell_statuses(&r->launch);
     root_say(r, 1, "root: exit status %d, processor time %.3f s, peak memory %ld KiB, "
              "key-value space %zu bytes", r->status, usage_cpu(), usage_peak_kib(),
-             job_kvs_bytes(r->job));
-    output_flush(r->output);
+             r->node.job ? job_kvs_bytes(r->node.job) : 0);
+    output_flush(r->node.output);
 }
 
-/* Once every rank has ended: leave the loop when all their output is written, and
- * not later than the limits above allow.  When to look again; 0: no need. */
+/* Once every rank has ended: when all their output is here and the other servers
+ * have ended, leave the loop; not later than the limits above allow.  When to look
+ * again; 0: no need. */
 static double end_when_over(struct root *r, double now)
 {
     double until;
 
-    if (!launch_over(&r->launch))
+    if (!launch_over(&r->launch) || (!r->started && !r->launch.ending))
         return 0;
     if (!(r->over > 0))
         r->over = now;
     if (r->launch.ending && !(r->ended > 0))
         r->ended = now;
     until = r->over + (r->launch.ending ? GRACE_FAILED : GRACE);
-    if (!output_ended(r->output) && now < until)
+    if (!all_quiet(r) && now < until)
         return until;
-    if (!output_ended(r->output))
+    if (!all_quiet(r))
         end_leftovers(r);
+    if (!all_quiet(r) && now < until + LAST_WORDS)
+        return until + LAST_WORDS;
     if (!r->concluded)
         conclude(r);
-    if (output_flushed(r->output) || (r->ended > 0 && now >= r->ended + LAST_WORDS))
+    finish(r, now);
+    if (!finished(r, now))
+        return r->finish_by;
+    if (output_flushed(r->node.output) || (r->ended > 0 && now >= r->ended + LAST_WORDS))
         ev_break(r->loop, EVBREAK_ALL);
     return r->ended > 0 ? r->ended + LAST_WORDS : 0;
 }
@@ -174,8 +221,9 @@ static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
 
     (void)loop;
     (void)revents;
-    output_flush(r->output);
+    output_flush(r->node.output);
     launch_tick(&r->launch, now);
+    server_flush(r->node.server);
     due = earlier(end_when_over(r, now), launch_due(&r->launch));
     if (due == r->due)
         return;
@@ -195,91 +243,16 @@ static void on_tick(struct ev_loop *loop, ev_timer *w, int revents)
     ((struct root *)w->data)->due = 0;
 }
 
-static void output_failed(void *host, const char *what, int errnum)
-{
-    struct root *r = host;
-    char text[512];
-
-    if (errnum == EPIPE) {
-        launch_reader_gone(&r->launch, root_now(r));
-    } else {
-        snprintf(text, sizeof text, "%s: %s", what, strerror(errnum));
-        launch_broken(&r->launch, root_now(r), EXIT_LAUNCHER, text);
-    }
-}
-
-static const struct output_ops output_ops = { output_failed };
-
 /* --- children ---------------------------------------------------------- */
-
-static int rank_of(const struct root *r, pid_t pid)
-{
-    for (int i = 0; i < r->size; i++)
-        if (r->ranks[i].pid == pid)
-            return i;
-    return -1;
-}
-
-/* A rank that ended without PMI, of several, may be an MPI that has none. */
-static void check_mpi(struct root *r, int rank)
-{
-    char what[256];
-
-    if (r->checked_mpi || r->spoke_pmi || r->size < 2)
-        return;
-    r->checked_mpi = true;
-    if (mpicheck_library(r->args->programs[plan_app_of(r->plan, rank)], what, sizeof what))
-        root_tell(r, "warning: %s is linked to %s, but did not use PMI: that MPI cannot be "
-                  "started this way, and each process has run alone, as rank 0 of 1",
-                  root_program(r, rank), what);
-}
-
-/* PMI_PORT: what this member, or somebody who has not said who it is, has sent. */
-static void drain_peers(struct root *r, const struct member *m)
-{
-    struct port_peer *p, *next;
-
-    if (r->listener)
-        listen_accept(r->listener);
-    for (p = TAILQ_FIRST(&r->peers); p; p = next) {
-        struct member *whose = p->conn.core ? conn_member(p->conn.core) : NULL;
-
-        next = TAILQ_NEXT(p, in_list);
-        if (!whose)
-            pmi_conn_serve(&p->conn);
-        else if (whose == m)
-            pmi_conn_drain(&p->conn);
-    }
-}
-
-/* Serve what a rank said before it ended, then take note. */
-static void rank_ended(struct root *r, int rank, int wstatus)
-{
-    struct member *m = job_member(r->job, rank);
-
-    pmi_conn_drain(&r->ranks[rank].conn);
-    drain_peers(r, m);
-    root_say(r, 2, "rank %d (pid %d): ended, status %d", rank, (int)r->ranks[rank].pid,
-             shell_status(wstatus));
-    r->ranks[rank].pid = 0;
-    pmi_conn_close(&r->ranks[rank].conn);
-    if (!member_ever_initialized(m))
-        check_mpi(r, rank);
-    launch_ended(&r->launch, root_now(r), rank, wstatus);
-    member_ended(m);
-}
 
 static void reap(struct root *r)
 {
     int wstatus;
     pid_t pid;
 
-    while ((pid = waitpid(-1, &wstatus, WNOHANG)) > 0) {
-        int rank = rank_of(r, pid);
-
-        if (rank >= 0)
-            rank_ended(r, rank, wstatus);
-    }
+    while ((pid = waitpid(-1, &wstatus, WNOHANG)) > 0)
+        if (!remotes_reaped(&r->below, pid, wstatus) && r->node.job)
+            node_reaped(&r->node, pid, wstatus);
 }
 
 /* --- signals and the front end ----------------------------------------- */
@@ -288,7 +261,9 @@ static void take_signal(struct root *r, int signo)
 {
     switch (signo) {
     case SIGQUIT:
-        root_report(r);
+        if (r->node.job)
+            node_report(&r->node);
+        root_send(r, "tell-states", NULL, 0, NULL, 0);
         break;
     case SIGTSTP:                /* an orphaned group ignores TSTP */
         op_kill_all(r, SIGSTOP);
@@ -320,40 +295,17 @@ static void control_signal(void *host, int signo)
 
 static void control_input(void *host, const char *data, size_t len)
 {
-    struct root *r = host;
-
-    if (r->feed)
-        feed_write(r->feed, data, len);
+    root_input(host, data, len);
 }
 
 static void control_input_end(void *host)
 {
-    struct root *r = host;
-
-    if (r->feed)
-        feed_end(r->feed);
+    root_input(host, NULL, 0);
 }
 
 static const struct control_ops control_ops = {
     .signal = control_signal, .input = control_input, .input_end = control_input_end,
 };
-
-static void feed_credit(void *host, size_t bytes)
-{
-    control_send(&((struct root *)host)->control, "credit", "bytes", (long long)bytes);
-}
-
-static void feed_closed(void *host)
-{
-    control_send(&((struct root *)host)->control, "stdin-closed", NULL, 0);
-}
-
-static void feed_failed(void *host, int errnum)
-{
-    output_failed(host, "write to stdin of a rank", errnum);
-}
-
-static const struct feed_ops feed_ops = { feed_credit, feed_closed, feed_failed };
 
 static void on_control(struct ev_loop *loop, ev_io *w, int revents)
 {
@@ -408,54 +360,147 @@ static void watch(struct root *r)
     ev_io_start(r->loop, &r->on_control);
 }
 
-static int prepare(struct root *r, struct err *e)
+static const char *op_hostname(void *host, int rank)
+{
+    struct root *r = host;
+
+    return node_rank(&r->node, rank) ? r->hostname
+           : r->plan->hosts[placement_node(r->args->place, rank)].name;
+}
+
+static const char *op_program(void *host, int rank)
+{
+    struct root *r = host;
+
+    return node_program(&r->node, rank);
+}
+
+static int prepare_launch(struct root *r, struct err *e)
 {
     const struct plan *p = r->plan;
 
-    gethostname(r->hostname, sizeof r->hostname - 1);
-    r->buffer = malloc(ROOT_BUFFER);
-    if (!r->buffer)
-        return err_set(e, ERR_NOMEM, "out of memory");
-    r->loop = fatal_loop_new();
-    if (!r->loop || open_signals(r) < 0 || sweep_prepare() < 0)
-        return err_set(e, ERR_OTHER, "cannot set up: %s", strerror(errno));
-    r->size = plan_size(p);
-    r->ranks = calloc((size_t)r->size, sizeof *r->ranks);
-    if (!r->ranks || launch_init(&r->launch, &launch_ops, r, r->size) < 0)
-        return err_set(e, ERR_NOMEM, "no memory for %d ranks", r->size);
-    for (int i = 0; i < r->size; i++)
-        r->ranks[i].conn.fd = -1;
-    r->launch.hostname = r->hostname;
-    r->launch.program = root_program;
+    if (launch_init(&r->launch, &launch_ops, r, r->args->place->size) < 0)
+        return err_set(e, ERR_NOMEM, "no memory for %d ranks", r->args->place->size);
+    r->launch.hostname = op_hostname;
+    r->launch.program = op_program;
     r->launch.end_on_nonzero = p->policy == END_ON_ANY_NONZERO;
     r->launch.keep_going = p->keep_going;
     if (p->timeout > 0)
         r->launch.deadline = root_now(r) + p->timeout;
-    control_init(&r->control, r->args->control, &control_ops, r);
-    r->output = output_new(r->loop, p, r->hostname, r->buffer, ROOT_BUFFER, &output_ops,
-                           r, e);
-    if (!r->output || root_pmi_init(r, e) < 0)
-        return -1;
-    if (p->stdin_mode == STDIN_RANK)
-        output_set_input(r->output, STDIN_FILENO);
-    if (r->args->input < 0 && (p->stdin_mode == STDIN_ALL || p->stdin_mode == STDIN_RANK)) {
-        r->feed = feed_new(r->loop, &feed_ops, r);
-        if (!r->feed)
-            return err_set(e, ERR_NOMEM, "no memory for stdin");
-    }
-    watch(r);
     return 0;
+}
+
+static int build_environments(struct root *r, struct err *e)
+{
+    r->envs = calloc(r->plan->napps, sizeof *r->envs);
+    if (!r->envs)
+        return err_set(e, ERR_NOMEM, "no memory for environments");
+    for (size_t a = 0; a < r->plan->napps; a++)
+        if (env_build(r->plan, a, environ, &r->envs[a], e) < 0)
+            return -1;
+    return 0;
+}
+
+/* The job as the servers of other nodes get it. */
+static int write_bundle(struct root *r, struct err *e)
+{
+    char cwd[PATH_MAX];
+    struct bundle b = { .plan = *r->plan, .place = *r->args->place, .envs = r->envs,
+                        .cwd = cwd, .jobid = r->jobid, .trace = r->node.args.trace };
+
+    if (root_is_alone(r))
+        return 0;
+    if (!getcwd(cwd, sizeof cwd))
+        return err_set(e, ERR_OTHER, "cannot tell the working directory: %s", strerror(errno));
+    b.umask = umask(0);
+    umask((mode_t)b.umask);
+    bundle_write(&b, &r->bundle);
+    return r->bundle.failed ? err_set(e, ERR_NOMEM, "no memory for the job") : 0;
+}
+
+static int own_node(const struct plan *p)
+{
+    for (size_t i = 0; i < p->nhosts; i++)
+        if (p->hosts[i].local)
+            return (int)i;
+    return -1;
+}
+
+static int prepare_node(struct root *r, struct err *e)
+{
+    const struct plan *p = r->plan;
+    struct node_args args = { .plan = p, .place = r->args->place, .node = own_node(p),
+                              .programs = r->args->programs, .envs = r->envs,
+                              .jobid = r->jobid, .hostname = r->hostname, .user = &r->user,
+                              .input = r->args->input,
+                              .trace = r->args->trace >= 0 || p->verbose >= 3 };
+    unsigned random;
+
+    if (getrandom(&random, sizeof random, 0) != sizeof random)
+        return err_set(e, ERR_OTHER, "no random numbers");
+    snprintf(r->jobid, sizeof r->jobid, "job-%d-%08x", (int)getppid(), random);
+    if (node_init(&r->node, r->loop, &args, &root_node_ops, r, e) < 0 ||
+        root_output_init(r, e) < 0)
+        return -1;
+    r->tree.n = tree_positions(p);
+    r->at = calloc((size_t)r->tree.n, sizeof *r->at);
+    return r->at ? 0 : err_set(e, ERR_NOMEM, "no memory for %d servers", r->tree.n);
+}
+
+static int prepare(struct root *r, struct err *e)
+{
+    r->began = root_now(r);
+    gethostname(r->hostname, sizeof r->hostname - 1);
+    r->loop = fatal_loop_new();
+    if (!r->loop || open_signals(r) < 0 || sweep_prepare() < 0 ||
+        stage_beside(r->beside, sizeof r->beside) < 0)
+        return err_set(e, ERR_OTHER, "cannot set up: %s", strerror(errno));
+    control_init(&r->control, r->args->control, &control_ops, r);
+    if (prepare_launch(r, e) < 0 || build_environments(r, e) < 0 || prepare_node(r, e) < 0 ||
+        write_bundle(r, e) < 0 || root_input_init(r, e) < 0)
+        return -1;
+    if (r->plan->stdin_mode == STDIN_RANK && r->node.n)
+        output_set_input(r->node.output, STDIN_FILENO);
+    watch(r);
+    return node_check_files(&r->node, e);
+}
+
+/* Ranks start only when every node is ready. */
+void root_start(struct root *r)
+{
+    struct err e = { 0 };
+
+    r->started = true;
+    if (root_open_files(r, &e) < 0) {
+        root_broken(r, EXIT_LAUNCHER, e.text);
+        return;
+    }
+    for (int i = 0; i < r->launch.size; i++)
+        launch_started(&r->launch, i, -1);
+    root_send(r, "start", NULL, 0, NULL, 0);
+    if (node_start(&r->node, &e) < 0)
+        root_broken(r, EXIT_LAUNCHER, e.text);
+    for (int i = 0; i < r->node.n; i++)          /* after one that could not be started */
+        if (!r->node.ranks[i].pid)
+            launch_never_ran(&r->launch, r->node.ranks[i].rank);
+    for (int i = 0; i < r->tree.n; i++)
+        if (r->at[i].reads) {
+            control_send(&r->control, "credit", "bytes", CONTROL_CREDIT);
+            break;
+        }
 }
 
 static void run(struct root *r)
 {
     struct err e = { 0 };
 
-    root_say(r, 1, "job %s: %d ranks on %s", r->jobid, r->size, r->hostname);
-    if (root_start_ranks(r, &e) < 0)
-        launch_broken(&r->launch, root_now(r), EXIT_LAUNCHER, e.text);
-    if (r->feed)
-        feed_credit(r, CONTROL_CREDIT);
+    if (root_is_alone(r))
+        root_say(r, 1, "job %s: %d ranks on %s", r->jobid, r->launch.size, r->hostname);
+    else
+        root_say(r, 1, "job %s: %d ranks on %zu hosts", r->jobid, r->launch.size,
+                 r->plan->nhosts);
+    if (root_tree_init(r, &e) < 0)
+        root_broken(r, EXIT_LAUNCHER, e.text);
     ev_run(r->loop, 0);
 }
 
@@ -470,16 +515,16 @@ static void clean_up(struct root *r)
 
 static void clear(struct root *r)
 {
-    feed_free(r->feed);
-    if (r->server)
-        root_pmi_clear(r);
-    output_free(r->output);
+    remotes_clear(&r->below);
+    if (r->node.buffer)
+        node_clear(&r->node);
     launch_clear(&r->launch);
     control_clear(&r->control);
-    free(r->ranks);
-    free(r->buffer);
-    if (r->null >= 0)
-        close(r->null);
+    for (size_t a = 0; r->envs && a < r->plan->napps; a++)
+        strlist_clear(&r->envs[a]);
+    free(r->envs);
+    buf_clear(&r->bundle);
+    free(r->at);
     if (r->loop)
         ev_loop_destroy(r->loop);
 }
@@ -494,7 +539,6 @@ int root_run(const struct root_args *args)
         fatal("out of memory", 0);
     r->args = args;
     r->plan = args->plan;
-    r->null = -1;
     r->user = *args->user;
     if (prepare(r, &e) < 0) {
         fprintf(stderr, "mpiexec_lite: %s\n", e.text);

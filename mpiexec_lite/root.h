@@ -1,19 +1,21 @@
 /* root.h - the root: the server process of the launcher, a fork of the front end.
  *
  * It runs the PMI server core and the launcher's decisions on libev, starts the
- * ranks of this node, forwards their output, and sees to it that none outlives
- * the job.  It has a session of its own, so that neither Ctrl-C nor a kill of
+ * ranks of this node and the servers of others, forwards output, and sees to it that
+ * no rank outlives the job.  It has a session of its own, so that neither Ctrl-C nor a kill of
  * the group takes front end and root together; when the front end is gone, it
  * kills everything and ends. */
 #ifndef MPIEXEC_LITE_ROOT_H
 #define MPIEXEC_LITE_ROOT_H
 
 #include "mpiexec_lite/child.h"
-#include "mpiexec_lite/plan.h"
+#include "mpiexec_lite/place.h"
 
 struct root_args {
     const struct plan *plan;
-    char *const       *programs;     /* the resolved program of each block */
+    const struct placement *place;
+    char *const       *programs;     /* the resolved program of each block that has ranks
+                                        on this host; else NULL */
     const struct inherited *user;    /* what the launcher was started with */
     int                control;      /* socket to the front end */
     int                input;        /* the stdin that a rank gets itself; -1: forwarded */

@@ -1,63 +1,60 @@
-/* root_impl.h - what the root's source files share: root.c (the loop, signals,
- * the end), root_start.c (starting ranks) and root_pmi.c (the server core's
- * host). */
+/* root_impl.h - what the root's source files share: root.c (the loop, signals, the
+ * end), root_node.c (its own ranks and all output), root_tree.c (the servers of other
+ * nodes) and root_input.c (stdin). */
 #ifndef MPIEXEC_LITE_ROOT_IMPL_H
 #define MPIEXEC_LITE_ROOT_IMPL_H
 
-#include "mpiexec_lite/conn.h"
+#include "mpiexec_lite/bundle.h"
 #include "mpiexec_lite/control.h"
-#include "mpiexec_lite/feed.h"
 #include "mpiexec_lite/launch.h"
-#include "mpiexec_lite/listen.h"
-#include "mpiexec_lite/output.h"
+#include "mpiexec_lite/node.h"
+#include "mpiexec_lite/remote.h"
 #include "mpiexec_lite/root.h"
 
 #include <limits.h>
-#include <sys/queue.h>
 
-enum { ROOT_BUFFER = 65536 };
+enum position_state { AT_AWAY, AT_CONNECTED, AT_READY, AT_FAILED, AT_LOST };
 
-struct rank {
-    pid_t           pid;         /* 0: not running */
-    struct pmi_conn conn;        /* fd -1: none */
+struct position {                /* a server of the tree */
+    enum position_state state;
+    bool     quiet;              /* all output of its ranks has come */
+    bool     reads;              /* ranks there read stdin */
+    size_t   taken;              /* bytes of stdin that they have taken */
 };
-
-struct port_peer {               /* a PMI_PORT connection: nobody's, then a rank's */
-    struct pmi_conn conn;
-    TAILQ_ENTRY(port_peer) in_list;
-};
-TAILQ_HEAD(port_peers, port_peer);
 
 struct root {
     const struct root_args *args;
     const struct plan *plan;
     struct ev_loop   *loop;      /* owned, as is what follows */
-    struct server    *server;
-    struct job       *job;
+    struct node       node;      /* the ranks of this host */
     struct launch     launch;
-    struct output    *output;
-    struct feed      *feed;      /* NULL: no stdin is forwarded */
-    struct listener  *listener;  /* -pmi-port, until all ranks are in */
-    struct port_peers peers;
-    struct rank      *ranks;     /* by rank */
-    int               size, unbound;     /* ranks; of them not yet bound to a port peer */
-    struct pmi_conn_env conn_env;
+    struct strlist   *envs;      /* by block */
+    struct buf        bundle;    /* the job, for the servers of other nodes */
+    struct tree       tree;
+    struct remotes    below;
+    struct position  *at;        /* by position */
+    int               connected, ready, quiet;   /* positions, the root's own left out */
+    bool              decided;   /* tree or flat */
+    bool              started, closing_streams;
     struct control    control;
     struct inherited  user;
     char              hostname[HOST_NAME_MAX + 1];
+    char              beside[PATH_MAX];  /* pmi2_proxy beside this program */
     char              jobid[40];
+    size_t            input_given;       /* bytes of stdin that were granted again */
     int               signals;   /* signalfd */
-    int               null;      /* /dev/null, for the stdin of most ranks; -1: none */
-    int               warned;    /* warnings of the server so far */
     ev_io             on_signals, on_control;
-    ev_timer          tick;
+    ev_timer          tick, progress;
     ev_prepare        prepare;
     double            due;       /* what tick is set for; 0: not set */
+    double            began, first_up;   /* when; the first other server was there */
     double            over, ended;       /* when the last rank ended, and when that, or a
                                             cause after it, was a failure; 0: not yet */
+    double            finish_by; /* when the other servers have had time enough to end */
+    int               left;      /* processes that they could not kill */
     int               status;    /* exit status, once concluded */
-    bool              front_gone, concluded, spoke_pmi, checked_mpi, trace_ended;
-    char             *buffer;    /* ROOT_BUFFER bytes for all reads */
+    bool              front_gone, concluded, finishing, trace_ended;
+    bool              line_shown;        /* of progress */
 };
 
 /* A warning or message for the user; made safe for a terminal. */
@@ -65,17 +62,34 @@ void root_tell(struct root *r, const char *fmt, ...) PRINTF(2, 3);
 /* The same, for -v given at least `level` times. */
 void root_say(struct root *r, int level, const char *fmt, ...) PRINTF(3, 4);
 double root_now(struct root *r);         /* seconds; only goes forward */
+/* Every server is ready: start the ranks. */
+void root_start(struct root *r);
+void root_broken(struct root *r, int status, const char *text);
 
-/* root_start.c: start every rank, or as many as can be; the rest is told to
- * r->launch.  -1 and e if not even the preparations worked. */
-int root_start_ranks(struct root *r, struct err *e);
+/* root_node.c */
+extern const struct node_ops root_node_ops;
+int  root_output_init(struct root *r, struct err *e);
+void root_output_failed(void *host, const char *what, int errnum);
+/* Open the output files of all ranks of other nodes. */
+int  root_open_files(struct root *r, struct err *e);
+/* A message of a server below with output. */
+int  root_take_output(struct root *r, struct remote *from, const struct msg *m,
+                      const char *payload, size_t len, struct err *e);
+void root_write_trace(struct root *r, struct buf *line);
 
-/* root_pmi.c */
-int  root_pmi_init(struct root *r, struct err *e);
-void root_pmi_clear(struct root *r);
-/* The short name of a rank's program. */
-const char *root_program(void *host, int rank);
-/* Each rank's state on stderr (SIGQUIT). */
-void root_report(struct root *r);
+/* root_tree.c */
+extern const struct remote_ops root_remote_ops;
+int  root_tree_init(struct root *r, struct err *e);
+bool root_is_alone(const struct root *r);        /* no other server takes part */
+void root_send(struct root *r, const char *cmd, const char *key, int n,
+               const char *key2, int n2);
+void root_check_ready(struct root *r);
+void root_progress_end(struct root *r);
+
+/* root_input.c */
+int  root_input_init(struct root *r, struct err *e);
+void root_input(struct root *r, const char *data, size_t len);   /* len 0: its end */
+void root_input_taken(struct root *r, int position, size_t bytes);
+void root_input_closed(struct root *r, int position);
 
 #endif

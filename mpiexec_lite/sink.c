@@ -67,6 +67,26 @@ int sink_init(struct sink *s, struct ev_loop *loop, int fd, bool owned, const ch
     return 0;
 }
 
+int sink_init_put(struct sink *s, struct ev_loop *loop, sink_put *put, int rank, bool errors,
+                  const struct sink_ops *ops, void *host)
+{
+    *s = (struct sink){ .loop = loop, .ops = ops, .host = host, .fd = -1, .put = put,
+                        .rank = rank, .errors = errors };
+    s->name = strdup("");
+    ev_io_init(&s->writable, on_writable, 0, EV_WRITE);
+    return s->name ? 0 : -1;
+}
+
+void sink_go_on(struct sink *s)
+{
+    if (!s->blocked)
+        return;
+    s->blocked = false;
+    sink_flush(s);
+    if (!s->blocked)
+        s->ops->resume(s->host, s);
+}
+
 void sink_clear(struct sink *s)
 {
     ev_io_stop(s->loop, &s->writable);
@@ -147,6 +167,8 @@ static size_t push(struct sink *s, const char *data, size_t len)
 {
     size_t done = 0;
 
+    if (s->put)
+        return s->put(s->host, s, data, len);
     while (done < len && !s->dead) {
         ssize_t n = write_some(s, data + done, len - done);
 
@@ -171,8 +193,10 @@ static void widen(struct sink *s)
 
 static void wait_writable(struct sink *s)
 {
-    widen(s);
     s->blocked = true;
+    if (s->put)
+        return;
+    widen(s);
     ev_io_start(s->loop, &s->writable);
 }
 

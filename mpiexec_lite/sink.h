@@ -12,6 +12,10 @@
 
 struct sink;
 
+/* Where bytes go instead of a descriptor: how many were taken; fewer than len when it
+ * is full, until sink_go_on. */
+typedef size_t sink_put(void *host, struct sink *s, const char *data, size_t len);
+
 struct sink_ops {
     /* The sink, which was full, can take more again. */
     void (*resume)(void *host, struct sink *s);
@@ -23,7 +27,10 @@ struct sink {
     struct ev_loop *loop;            /* borrowed */
     const struct sink_ops *ops;
     void           *host;
-    int             fd;              /* what is written to */
+    int             fd;              /* what is written to; -1: put takes it */
+    sink_put       *put;
+    int             rank;            /* for put: whose output it is alone; -1: of several */
+    bool            errors;          /* for put: it is stderr */
     bool            owned;           /* fd is ours to close */
     bool            socket, poll;    /* how not to block; see sink.c */
     bool            dead;            /* a write has failed */
@@ -34,6 +41,12 @@ struct sink {
     struct iof_line line;
     char           *name;            /* owned; "stdout", "stderr" or a file name */
 };
+
+/* A sink whose bytes are taken by put.  0, or -1: no memory. */
+int  sink_init_put(struct sink *s, struct ev_loop *loop, sink_put *put, int rank, bool errors,
+                   const struct sink_ops *ops, void *host);
+/* put can take more again. */
+void sink_go_on(struct sink *s);
 
 /* A sink on fd (owned: it is closed at the end).  0, or -1: no memory. */
 int  sink_init(struct sink *s, struct ev_loop *loop, int fd, bool owned, const char *name,

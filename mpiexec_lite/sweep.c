@@ -6,6 +6,8 @@
  * child is left, as what a killed process had becomes ours. */
 #include "mpiexec_lite/sweep.h"
 
+#include "mpiexec_lite/now.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -22,7 +24,7 @@
 
 struct proc {
     pid_t pid, parent;
-    bool  ours;
+    bool  ours, spared;
 };
 
 struct procs {
@@ -75,7 +77,7 @@ static int add(struct procs *p, pid_t pid, pid_t parent)
         p->v = v;
         p->cap = cap;
     }
-    p->v[p->n++] = (struct proc){ pid, parent, false };
+    p->v[p->n++] = (struct proc){ .pid = pid, .parent = parent };
     return 0;
 }
 
@@ -116,6 +118,8 @@ static struct proc *find(const struct procs *p, pid_t pid)
 static bool descends(const struct procs *p, const struct proc *pr, pid_t self)
 {
     for (size_t depth = 0; pr && depth < 4096; depth++) {
+        if (pr->spared)
+            return false;
         if (pr->parent == self || pr->ours)
             return true;
         pr = find(p, pr->parent);
@@ -147,8 +151,16 @@ static void signal_ours(const struct procs *p, int signo)
             signal_one(&p->v[i], signo);
 }
 
+/* Those that are not waited for with all others. */
+static void reap_ours(const struct procs *p, pid_t self)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (p->v[i].ours && p->v[i].parent == self)
+            waitpid(p->v[i].pid, NULL, WNOHANG | __WALL);
+}
+
 /* One pass.  The number of descendants seen. */
-static int pass(void)
+static int pass(const pid_t *spared, size_t n)
 {
     struct procs p = { 0 };
     pid_t self = getpid();
@@ -157,22 +169,22 @@ static int pass(void)
     read_all(&p);
     if (p.n)
         qsort(p.v, p.n, sizeof *p.v, by_pid);
+    for (size_t i = 0; i < n; i++) {
+        struct proc *pr = find(&p, spared[i]);
+
+        if (pr)
+            pr->spared = true;
+    }
     for (size_t i = 0; i < p.n; i++) {
         p.v[i].ours = p.v[i].pid != self && descends(&p, &p.v[i], self);
         seen += p.v[i].ours;
     }
     signal_ours(&p, SIGSTOP);
     signal_ours(&p, SIGKILL);
+    if (n)
+        reap_ours(&p, self);
     free(p.v);
     return seen;
-}
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 /* Reap what has ended.  False when there is no child at all. */
@@ -185,17 +197,24 @@ static bool reap(void)
     return pid == 0 || errno != ECHILD;
 }
 
-int sweep_all(double seconds)
+int sweep_but(double seconds, const pid_t *spared, size_t n)
 {
     const struct timespec pause = { 0, 2000000 };        /* 2 ms */
-    double end = now() + seconds;
+    double end = now_seconds() + seconds;
     int seen = 0;
 
-    while (reap()) {
-        if (now() > end)
+    while (n || reap()) {
+        if (now_seconds() > end)
             return seen ? seen : 1;
-        seen = pass();
+        seen = pass(spared, n);
+        if (n && !seen)
+            return 0;
         nanosleep(&pause, NULL);
     }
     return 0;
+}
+
+int sweep_all(double seconds)
+{
+    return sweep_but(seconds, NULL, 0);
 }

@@ -8,6 +8,7 @@
 #define MPIEXEC_LITE_SWEEP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 /* Make the calling process a subreaper.  0, or -1 and errno. */
@@ -20,5 +21,8 @@ bool sweep_any(void);
  * at most `seconds` (a process in uninterruptible sleep cannot be waited for).
  * The number of processes left: 0 when it worked. */
 int sweep_all(double seconds);
+
+/* The same but for these children and what descends from them.  n may be 0. */
+int sweep_but(double seconds, const pid_t *spared, size_t n);
 
 #endif

@@ -33,29 +33,26 @@ static int attr_names(struct member *m, struct buf *out)
 
 static int attr_local_ranks(struct member *m, struct buf *out)
 {
-    for (int r = 0; r < m->job->size; r++)
-        buf_printf(out, r ? ",%d" : "%d", r);
+    for (int i = 0; i < m->job->nlocal; i++)
+        buf_printf(out, i ? ",%d" : "%d", m->job->members[i].rank);
     return 1;
 }
 
 static int attr_local_count(struct member *m, struct buf *out)
 {
-    buf_printf(out, "%d", m->job->size);
+    buf_printf(out, "%d", m->job->nlocal);
     return 1;
 }
 
 static int attr_dead(struct member *m, struct buf *out)
 {
-    for (int r = 0; m->job->gone && r < m->job->size; r++) {
-        const struct member *other = &m->job->members[r];
-
-        if (other->gone && other->initialized && !other->finalized)
+    for (int r = 0; m->job->ranks && r < m->job->size; r++)
+        if (m->job->ranks[r] & RANK_DEAD)
             buf_printf(out, out->len ? ",%d" : "%d", r);
-    }
     return out->len > 0;
 }
 
-/* One node: everything reaches everything, and all of it is the same machine. */
+/* Everything reaches everything, and all of it is one kind of machine. */
 static int attr_topology(struct member *m, struct buf *out)
 {
     (void)m;
@@ -132,7 +129,7 @@ void attr_member_ended(struct member *m)
     struct request *rq;
     struct err e;
 
-    if (m->job->gone < m->job->size - 1)
+    if (m->job->gone < m->job->nlocal - 1)
         return;
     err_set(&e, ERR_OTHER, "every other rank has ended");
     while ((rq = TAILQ_FIRST(&m->job->attr_waiters.list)))

@@ -2,7 +2,6 @@
  * that are collective: fence, barrier, ring. */
 #include "pmi2/core.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +36,7 @@ enum outcome cmd_put(struct request *rq, struct err *e)
     }
     if (val->len > LIMIT_VALUE_OLD)
         rq->conn->wide = true;           /* it does not live by the old limit */
-    if (kvs_put(request_job(rq)->kvs, rq->conn->member->rank, key->s, val->s, val->len, e) < 0)
+    if (share_put(request_job(rq), rq->conn->member->rank, key->s, val->s, val->len, e) < 0)
         return FAILED;
     return REPLY;
 }
@@ -69,7 +68,7 @@ enum outcome cmd_get(struct request *rq, struct err *e)
     if (is_reserved(key))
         return get_attribute(rq, key, e);
     if (!kvs_get(request_job(rq)->kvs, key, &found))
-        return NOT_FOUND;
+        return ask_key(rq, key, e);
     reply_text(rq, 0, found.value, found.len);
     return REPLY;
 }
@@ -108,89 +107,6 @@ enum outcome cmd_create_kvs(struct request *rq, struct err *e)
 
 /* --- collective -------------------------------------------------------- */
 
-/* A decimal int at *s that ends at one of `ends` or the end of the text. */
-static int take_int(const char **s, const char *ends, long *out)
-{
-    char *end;
-
-    if (**s != '-' && (**s < '0' || **s > '9'))
-        return -1;
-    *out = strtol(*s, &end, 10);
-    if (end == *s || *out < INT_MIN || *out > INT_MAX || (*end && !strchr(ends, *end)))
-        return -1;
-    *s = end;
-    return 0;
-}
-
-static int by_number(const void *a, const void *b)
-{
-    int x = *(const int *)a, y = *(const int *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* "3,1,2" at *s, up to ':' or the end, becomes a sorted array without repeats, so
- * that every spelling of a set is one group; NULL if it is all of the job. */
-static int take_ranks(const char **s, int size, int **out, size_t *n, struct err *e)
-{
-    int *ranks = malloc((strlen(*s) / 2 + 1) * sizeof *ranks);
-    size_t kept = 0;
-    long r;
-
-    *n = 0;
-    *out = NULL;
-    if (!ranks)
-        return err_set(e, ERR_NOMEM, "no memory for a group");
-    for (;; ++*s) {
-        if (take_int(s, ",:", &r) < 0 || r < 0 || r >= size) {
-            free(ranks);
-            return err_set(e, ERR_INVALID_VAL, "group: ranks of 0..%d, separated by commas, "
-                           "wanted", size - 1);
-        }
-        ranks[(*n)++] = (int)r;
-        if (**s != ',')
-            break;
-    }
-    qsort(ranks, *n, sizeof *ranks, by_number);
-    for (size_t i = 0; i < *n; i++)
-        if (!kept || ranks[kept - 1] != ranks[i])
-            ranks[kept++] = ranks[i];
-    *n = kept;
-    if (kept == (size_t)size)
-        free(ranks);
-    else
-        *out = ranks;
-    return 0;
-}
-
-/* group=<who>:<tag>, who being WORLD, NODE or a list of ranks. */
-static int parse_group(const char *s, int size, struct fence_id *id, int **ranks,
-                       struct err *e)
-{
-    long tag = 0;
-
-    *ranks = NULL;
-    if (!strncmp(s, "WORLD", 5))
-        s += 5;
-    else if (!strncmp(s, "NODE", 4)) {   /* the job's ranks here: all of them, but not
-                                            the same group as WORLD */
-        s += 4;
-        id->kind = FENCE_NODE;
-    } else if (take_ranks(&s, size, ranks, &id->n, e) < 0)
-        return -1;
-    if (*s == ':' && s++ && take_int(&s, "", &tag) < 0)
-        goto bad;
-    if (*s)
-        goto bad;
-    id->ranks = *ranks;
-    id->tag = tag;
-    return 0;
-bad:
-    free(*ranks);
-    *ranks = NULL;
-    return err_set(e, ERR_INVALID_VAL, "group: <who>:<tag> wanted, tag a number");
-}
-
 enum { FENCE_GROUP_ARG };
 
 enum outcome cmd_fence(struct request *rq, struct err *e)
@@ -201,7 +117,7 @@ enum outcome cmd_fence(struct request *rq, struct err *e)
     enum outcome o;
 
     if (group->s) {
-        if (parse_group(group->s, request_job(rq)->size, &id, &ranks, e) < 0)
+        if (fence_parse_group(group->s, request_job(rq)->size, &id, &ranks, e) < 0)
             return FAILED;
         rq->tagged = true;               /* the answer is found by its tag */
     }

@@ -68,18 +68,50 @@ struct conn {
 struct fence;
 TAILQ_HEAD(fences, fence);
 
+struct peer {                        /* the link to another server */
+    struct server *server;
+    void          *link;             /* the host's */
+    bool           up;               /* it is the one above */
+    TAILQ_ENTRY(peer) in_server;     /* of those below */
+};
+TAILQ_HEAD(peers, peer);
+
+struct ask;
+TAILQ_HEAD(asks, ask);
+
+enum { RANK_GONE = 1, RANK_DEAD = 2 };   /* has ended; inside PMI */
+
 struct job {
     struct server *server;
     TAILQ_ENTRY(job) in_server;
     char           id[LIMIT_JOBID];
     int            number;           /* 0, 1, ... in order of creation */
     int            size, universe;
-    struct member *members;          /* owned, by rank */
+    int           *local;            /* owned: the ranks that are here; NULL: all are */
+    int            nlocal, subtree;  /* here; here and below */
+    struct member *members;          /* owned, nlocal of them, in order of rank */
     struct kvs    *kvs, *node;       /* owned: the space, the node's attributes */
+    struct kvs    *missing;          /* owned: keys that the root does not have; or NULL */
+    struct buf     news;             /* data (share.c) that goes up with the next fence; at
+                                        the root: down with the next release */
+    struct buf     again;            /* root: keys of news that were put before */
+    bool           news_big;         /* root: news was too much to keep */
+    uint32_t       open;             /* block of kvs for the puts of this node that have not
+                                        gone up yet; 0: none */
+    unsigned long long seq;          /* releases and failures of fences so far */
+    struct buf     failed;           /* fences that failed, and the seq of that; fence.c */
+    unsigned char *ranks;            /* owned, by rank: RANK_ bits; NULL: none is set */
+    struct buf     gone_news, dead_news; /* lists of ranks that have ended, to be told */
+    bool           report;           /* somebody has ended somewhere: the root wants to
+                                        know who waits */
     struct waiters attr_waiters;     /* info-getnodeattr;wait=TRUE */
     struct fences  fences;           /* in progress */
+    struct mapping_block *map;       /* owned */
+    size_t         nmap;
     char          *mapping;          /* owned: PMI_process_mapping */
     int            gone;             /* members whose process has ended */
+    int            gone_all;         /* root: ranks of the job that have */
+    bool           lost;             /* root: some of them with their node */
 };
 TAILQ_HEAD(jobs, job);
 
@@ -91,6 +123,10 @@ struct server {
     struct jobs           jobs;
     int                   job_count;
     struct kvs           *names;     /* service -> port; src: the owner job's number */
+    struct peer          *up;        /* owned; NULL: this is the root */
+    struct peers          down;      /* owned */
+    struct asks           asks;      /* what was asked of the server above */
+    unsigned              ask_id;    /* of the last one */
     const struct command **rows;     /* owned array of borrowed rows */
     size_t                nrows;
     const struct command **by_name[WIRES];   /* owned, sorted by that wire's name */
@@ -143,9 +179,76 @@ struct fence_id { enum fence_kind kind; long long tag; const int *ranks; size_t 
 
 /* rq enters; it is parked, and perhaps answered at once.  PARKED or FAILED. */
 enum outcome fence_enter(struct request *rq, const struct fence_id *id, struct err *e);
-/* A member has ended: tell the host, or the waiting ranks, who misses. */
-void fences_member_ended(struct member *m);
 void fences_free(struct job *j);
+/* A rank has ended, here or elsewhere, and every open fence may miss it: tell the
+ * host, or the waiting ranks. */
+void fences_look(struct job *j);
+/* group=<who>:<tag> (PMI-1.2): who is WORLD, NODE or a list of ranks.  *ranks is
+ * malloc'ed, sorted, and what id->ranks points to, or NULL.  0, or -1 and e. */
+int  fence_parse_group(const char *text, int size, struct fence_id *id, int **ranks,
+                       struct err *e);
+
+/* --- peers (peer.c) --- */
+
+static inline bool is_root(const struct server *s) { return !s->up; }
+
+/* Send the message that s->out holds, with payload, to one peer or to all below. */
+void peer_send(struct peer *p, const char *payload, size_t len);
+void peers_send_down(struct server *s, const char *payload, size_t len);
+/* Begin such a message about a job. */
+struct msg *peer_message(struct job *j, const char *cmd);
+
+typedef int peer_fn(struct peer *p, struct job *j, const struct msg *m, const char *payload,
+                    size_t len, struct err *e);
+peer_fn fence_in, fence_out, fence_wait, fence_check, fence_missing, fence_fail, fence_stuck,
+        share_data, ask_get, ask_publish, ask_unpublish, ask_lookup, ask_answer;
+/* A number of a peer's message within its range. */
+int peer_int(const struct msg *m, const char *key, long long min, long long max,
+             long long *out, struct err *e);
+void peers_free(struct server *s);
+/* A rank that is here has ended, dead: inside PMI. */
+void peers_rank_ended(struct job *j, int rank, bool dead);
+
+/* --- data of the key-value space between servers (share.c) --- */
+
+/* A rank has put this. */
+int  share_put(struct job *j, int src, const char *key, const char *value, size_t len,
+               struct err *e);
+/* Send the first parts of data (j->news or j->again), so that the rest, which is left
+ * there, goes with one message. */
+void share_send_head(struct job *j, struct buf *data);
+void share_sent(struct job *j);          /* and that has gone */
+/* Data that came up, or down with a release (released), or as an answer. */
+int  share_take_up(struct job *j, const char *data, size_t len, struct err *e);
+int  share_take_down(struct job *j, const char *data, size_t len, struct err *e);
+/* A release has come: what was missing may be there now. */
+void share_released(struct job *j);
+/* Append a record to out. */
+void share_add(struct buf *out, int src, const char *key, const char *value, size_t len);
+/* Take the next record off data: 1; 0: none is left; -1 and e.  key and value are
+ * terminated only in the copy that entry->key and ->value point to: the data itself. */
+struct share_record { int src; const char *key, *value; size_t len; bool drop; };
+int  share_next(const char **data, size_t *len, struct share_record *r, struct err *e);
+/* Append the block that holds this key. */
+void share_add_block(struct job *j, const struct kvs_entry *found, struct buf *out);
+
+/* --- questions to the root (ask.c) --- */
+
+/* rq waits for what the server above says of a key.  PARKED or FAILED. */
+enum outcome ask_key(struct request *rq, const char *key, struct err *e);
+/* The same for a name command ("name-publish", ...); port NULL: none. */
+enum outcome ask_name(struct request *rq, const char *cmd, const char *name,
+                      const char *port, struct err *e);
+/* That peer is gone; p NULL: all end. */
+void asks_forget(struct server *s, const struct peer *p);
+
+/* --- names (cmd_name.c) --- */
+
+enum outcome name_publish(struct server *s, int owner, const char *name, const char *port,
+                          size_t len, struct err *e);
+enum outcome name_unpublish(struct server *s, int owner, const char *name, struct err *e);
+enum outcome name_lookup(struct server *s, const char *name, struct kvs_entry *out,
+                         struct err *e);
 
 /* --- attributes (cmd_info.c) --- */
 

@@ -15,6 +15,7 @@
 struct record {              /* at an offset of the arena, 4-byte aligned */
     uint32_t key_len, val_len;
     int32_t  src;
+    uint32_t block, next;    /* next record of the same block, as an offset; 0: none */
     char     text[];         /* key NUL value NUL */
 };
 
@@ -23,6 +24,8 @@ struct entry {
     uint32_t dead;
 };
 
+struct block { uint32_t first, last; };      /* offsets of records; 0: empty */
+
 struct kvs {
     char         *arena;     /* owned */
     size_t        used, cap, max;
@@ -30,6 +33,9 @@ struct kvs {
     size_t        n, entries_cap, dead;
     uint32_t     *slots;     /* owned; entry number + 1, 0: empty */
     size_t        slots_cap;
+    struct block *blocks;    /* owned; number - 1 */
+    size_t        nblocks;
+    uint32_t      block;     /* in use; 0: none */
     uint64_t      seed;
 };
 
@@ -51,6 +57,7 @@ void kvs_free(struct kvs *kvs)
     free(kvs->arena);
     free(kvs->entries);
     free(kvs->slots);
+    free(kvs->blocks);
     free(kvs);
 }
 
@@ -110,6 +117,22 @@ static int grow_index(struct kvs *kvs)
     return 0;
 }
 
+/* Put a record at the end of the block in use. */
+static void chain(struct kvs *kvs, struct record *r, uint32_t offset)
+{
+    struct block *b = kvs->block ? &kvs->blocks[kvs->block - 1] : NULL;
+
+    r->block = kvs->block;
+    r->next = 0;
+    if (!b)
+        return;
+    if (b->last)
+        record_at(kvs, b->last)->next = offset;
+    else
+        b->first = offset;
+    b->last = offset;
+}
+
 /* Append a record and give its offset. */
 static int append(struct kvs *kvs, int src, const char *key, size_t key_len,
                   const char *value, size_t len, uint32_t *offset, struct err *e)
@@ -117,6 +140,8 @@ static int append(struct kvs *kvs, int src, const char *key, size_t key_len,
     size_t need = (sizeof(struct record) + key_len + len + 2 + 3) & ~(size_t)3;
     struct record *r;
 
+    if (!kvs->used)
+        need += sizeof(uint32_t);        /* no record is at offset 0 */
     if (len > kvs->max || need > kvs->max - kvs->used)
         return err_set(e, ERR_NOMEM, "the key-value space is full (%zu bytes)", kvs->max);
     if (kvs->used + need > kvs->cap) {
@@ -131,7 +156,7 @@ static int append(struct kvs *kvs, int src, const char *key, size_t key_len,
         kvs->arena = arena;
         kvs->cap = cap;
     }
-    *offset = (uint32_t)kvs->used;
+    *offset = (uint32_t)(kvs->used ? kvs->used : sizeof(uint32_t));
     r = record_at(kvs, *offset);
     kvs->used += need;
     r->key_len = (uint32_t)key_len;
@@ -140,6 +165,7 @@ static int append(struct kvs *kvs, int src, const char *key, size_t key_len,
     memcpy(r->text, key, key_len + 1);
     memcpy(r->text + key_len + 1, value, len);
     r->text[key_len + 1 + len] = '\0';
+    chain(kvs, r, *offset);
     return 0;
 }
 
@@ -168,7 +194,8 @@ static void fill(const struct kvs *kvs, const struct entry *en, struct kvs_entry
 {
     const struct record *r = record_at(kvs, en->offset);
 
-    *out = (struct kvs_entry){ r->text, r->text + r->key_len + 1, r->val_len, r->src };
+    *out = (struct kvs_entry){ r->text, r->text + r->key_len + 1, r->val_len, r->src,
+                               r->block };
 }
 
 static struct entry *find(const struct kvs *kvs, const char *key)
@@ -217,6 +244,42 @@ int kvs_remove(struct kvs *kvs, const char *key)
     en->dead = 1;
     kvs->dead++;
     return 1;
+}
+
+uint32_t kvs_block_new(struct kvs *kvs)
+{
+    struct block *blocks = kvs->blocks;
+
+    if (!(kvs->nblocks & (kvs->nblocks - 1))) {      /* 0 or a power of two: it is full */
+        blocks = reallocarray(blocks, kvs->nblocks ? kvs->nblocks * 2 : 1, sizeof *blocks);
+        if (!blocks)
+            return 0;
+        kvs->blocks = blocks;
+    }
+    blocks[kvs->nblocks++] = (struct block){ 0, 0 };
+    return kvs->block = (uint32_t)kvs->nblocks;
+}
+
+void kvs_block_use(struct kvs *kvs, uint32_t block)
+{
+    kvs->block = block;
+}
+
+int kvs_block_at(const struct kvs *kvs, uint32_t block, uint32_t *at, struct kvs_entry *out)
+{
+    uint32_t offset = *at ? record_at(kvs, *at)->next : kvs->blocks[block - 1].first;
+
+    for (; offset; offset = record_at(kvs, offset)->next) {
+        const struct record *r = record_at(kvs, offset);
+        const struct entry *en = find(kvs, r->text);
+
+        *at = offset;
+        if (!en || en->offset != offset)
+            continue;
+        fill(kvs, en, out);
+        return 1;
+    }
+    return 0;
 }
 
 size_t kvs_count(const struct kvs *kvs)

@@ -21,6 +21,7 @@ struct kvs_entry {
     const char *key, *value;     /* the store's: valid until the next kvs_put */
     size_t      len;             /* of value, bytes without NUL */
     int         src;             /* who put it: a rank, or what the caller says */
+    uint32_t    block;           /* the block it belongs to; 0: none */
 };
 
 /* seed: of the hash; take it from a random source, so that nobody can choose
@@ -32,6 +33,16 @@ void        kvs_free(struct kvs *kvs);               /* NULL is fine */
 /* Store a copy; key and value must not be the store's own.  0, or -1 and e: ERR_NOMEM (also when max_bytes is reached). */
 int kvs_put(struct kvs *kvs, int src, const char *key, const char *value, size_t len,
             struct err *e);
+
+/* Blocks: what belongs together, as the puts of one node in one fence do.  Puts go
+ * to the block in use (0 at first: none).  kvs_block_new makes one and its number,
+ * 1 and up, is used from now on; 0: no memory. */
+uint32_t kvs_block_new(struct kvs *kvs);
+void     kvs_block_use(struct kvs *kvs, uint32_t block);
+/* The entries of a block in order of their puts, those that have been replaced since
+ * left out.  *at is 0 for the first; 1 and *out, or 0 past the end. */
+int      kvs_block_at(const struct kvs *kvs, uint32_t block, uint32_t *at,
+                      struct kvs_entry *out);
 
 /* 1 and *out, or 0 if there is no such key. */
 int kvs_get(const struct kvs *kvs, const char *key, struct kvs_entry *out);

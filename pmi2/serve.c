@@ -69,7 +69,9 @@ int conn_claim(struct conn *c, long long rank, struct err *e)
 
     if (rank < 0 || rank >= c->job->size)
         return err_set(e, ERR_INVALID_ARG, "rank %lld, want 0..%d", rank, c->job->size - 1);
-    m = &c->job->members[rank];
+    m = job_member(c->job, (int)rank);
+    if (!m)
+        return err_set(e, ERR_INVALID_ARG, "rank %lld is on another node", rank);
     if (m->conn || m->initialized || m->gone)
         return err_set(e, ERR_INVALID_ARG, "rank %lld is taken", rank);
     c->member = m;

@@ -22,6 +22,8 @@ struct server *server_new(const struct host_ops *ops, void *host, uint64_t seed,
     s->seed = seed;
     s->options = *options;
     TAILQ_INIT(&s->jobs);
+    TAILQ_INIT(&s->down);
+    TAILQ_INIT(&s->asks);
     msg_init(&s->in);
     msg_init(&s->out);
     s->names = kvs_new(seed, LIMIT_NAMES_BYTES);
@@ -37,7 +39,15 @@ static void job_free(struct job *j)
     fences_free(j);
     kvs_free(j->kvs);
     kvs_free(j->node);
+    kvs_free(j->missing);
+    buf_clear(&j->news);
+    buf_clear(&j->again);
+    buf_clear(&j->gone_news);
+    buf_clear(&j->dead_news);
+    free(j->ranks);
+    free(j->local);
     free(j->members);
+    free(j->map);
     free(j->mapping);
     free(j);
 }
@@ -48,6 +58,8 @@ void server_free(struct server *s)
 
     if (!s)
         return;
+    peers_free(s);
+    asks_forget(s, NULL);
     while ((j = TAILQ_FIRST(&s->jobs))) {
         TAILQ_REMOVE(&s->jobs, j, in_server);
         job_free(j);
@@ -155,12 +167,51 @@ static int check_job_spec(const struct job_spec *spec, struct err *e)
                        "character that the wire cannot carry", spec->id);
     if (spec->size < 1)
         return err_set(e, ERR_INVALID_ARG, "a job of %d ranks", spec->size);
+    for (int i = 0; spec->spread && i < spec->nlocal; i++)
+        if (spec->local[i] >= spec->size || spec->local[i] < (i ? spec->local[i - 1] + 1 : 0))
+            return err_set(e, ERR_INVALID_ARG, "the ranks of this node are not in order");
+    return 0;
+}
+
+/* The ranks that are here. */
+static int add_members(struct job *j, const struct job_spec *spec)
+{
+    size_t n = spec->spread ? (size_t)spec->nlocal : (size_t)spec->size;
+
+    j->nlocal = (int)n;
+    j->subtree = spec->spread ? spec->subtree : spec->size;
+    j->members = calloc(n ? n : 1, sizeof *j->members);
+    if (spec->spread && !(j->local = malloc((n ? n : 1) * sizeof *j->local)))
+        return -1;
+    if (!j->members)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        int rank = spec->spread ? spec->local[i] : (int)i;
+
+        j->members[i] = (struct member){ .job = j, .rank = rank, .appnum = spec->appnums[i] };
+        if (j->local)
+            j->local[i] = rank;
+    }
+    return 0;
+}
+
+static int add_map(struct job *j, const struct job_spec *spec)
+{
+    struct buf text = BUF_INIT;
+
+    mapping_format(spec->map, spec->map_blocks, &text);
+    j->mapping = text.failed ? NULL : text.data;
+    j->nmap = spec->map_blocks;
+    j->map = malloc((j->nmap ? j->nmap : 1) * sizeof *j->map);
+    if (!j->map || !j->mapping)
+        return -1;
+    if (j->nmap)
+        memcpy(j->map, spec->map, j->nmap * sizeof *j->map);
     return 0;
 }
 
 struct job *server_add_job(struct server *s, const struct job_spec *spec, struct err *e)
 {
-    struct buf map = BUF_INIT;
     struct job *j;
 
     if (check_job_spec(spec, e) < 0)
@@ -170,19 +221,14 @@ struct job *server_add_job(struct server *s, const struct job_spec *spec, struct
         goto nomem;
     TAILQ_INIT(&j->fences);
     waiters_init(&j->attr_waiters);
-    mapping_format(spec->map, spec->map_blocks, &map);
-    j->mapping = map.failed ? NULL : map.data;
-    j->kvs = kvs_new(s->seed, LIMIT_KVS_BYTES);
-    j->node = kvs_new(s->seed, LIMIT_NODE_BYTES);
-    j->members = calloc((size_t)spec->size, sizeof *j->members);
-    if (!j->mapping || !j->kvs || !j->node || !j->members)
-        goto nomem;
     memcpy(j->id, spec->id, strlen(spec->id) + 1);
     j->server = s;
     j->size = spec->size;
     j->universe = spec->universe;
-    for (int r = 0; r < spec->size; r++)
-        j->members[r] = (struct member){ .job = j, .rank = r, .appnum = spec->appnums[r] };
+    j->kvs = kvs_new(s->seed, LIMIT_KVS_BYTES);
+    j->node = kvs_new(s->seed, LIMIT_NODE_BYTES);
+    if (add_members(j, spec) < 0 || add_map(j, spec) < 0 || !j->kvs || !j->node)
+        goto nomem;
     j->number = s->job_count++;
     TAILQ_INSERT_TAIL(&s->jobs, j, in_server);
     return j;
@@ -193,9 +239,21 @@ nomem:
     return NULL;
 }
 
+static int by_rank(const void *a, const void *b)
+{
+    int x = *(const int *)a, y = *(const int *)b;
+
+    return (x > y) - (x < y);
+}
+
 struct member *job_member(struct job *j, int rank)
 {
-    return rank >= 0 && rank < j->size ? &j->members[rank] : NULL;
+    const int *at;
+
+    if (!j->local)
+        return rank >= 0 && rank < j->size ? &j->members[rank] : NULL;
+    at = bsearch(&rank, j->local, (size_t)j->nlocal, sizeof rank, by_rank);
+    return at ? &j->members[at - j->local] : NULL;
 }
 
 const char *job_id(const struct job *j) { return j->id; }
@@ -230,6 +288,6 @@ void member_ended(struct member *m)
         return;
     m->gone = true;
     m->job->gone++;
-    fences_member_ended(m);
+    peers_rank_ended(m->job, m->rank, m->initialized && !m->finalized);
     attr_member_ended(m);
 }

@@ -12,12 +12,17 @@
  * connection stands for one member: known from the start (PMI_FD), or from its
  * initack or fullinit on (PMI_PORT).
  *
+ * The ranks of a job may be spread over several nodes, with a server on each:
+ * the servers form a tree, and what one of them calls a *peer* is its link to the
+ * one above or to one below.  The server without one above is the root.  Peers
+ * talk in messages (pmi2/PEERS), which the host carries.
+ *
  * Not thread-safe; any number of servers may exist side by side. */
 #ifndef PMI2_SERVER_H
 #define PMI2_SERVER_H
 
 #include "pmi2/mapping.h"
-#include "wire/frame.h"
+#include "wire/msg.h"
 
 #include <stdint.h>
 
@@ -26,6 +31,7 @@ struct job;
 struct member;
 struct conn;
 struct command;              /* pmi2/commands.h */
+struct peer;
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
@@ -43,12 +49,18 @@ struct host_ops {
     /* A member has finished init / finalize. */
     void (*initialized)(void *host, struct member *m);
     void (*finalized)(void *host, struct member *m);
-    /* A fence can never complete: `missing` ended, `waiting` is in the fence. */
-    void (*stuck)(void *host, struct member *missing, struct member *waiting);
+    /* At the root: a fence can never complete, as rank `missing` of the job has ended
+     * and `waiting` is in the fence. */
+    void (*stuck)(void *host, struct job *j, int missing, int waiting);
     /* One line of text, already safe to show. */
     void (*log)(void *host, enum log_level level, struct member *m, const char *text);
     /* Wire trace; NULL when off.  from_peer: the direction. */
     void (*trace)(void *host, struct member *m, bool from_peer, const char *data, size_t len);
+    /* Send a message to another server: a PMI-2 frame, and len bytes of payload that
+     * it has announced.  Messages of one link stay in order.  NULL where there is
+     * one server only. */
+    void (*peer_send)(void *host, void *link, const char *frame, size_t frame_len,
+                      const char *payload, size_t len);
 };
 
 struct server_options {
@@ -56,6 +68,9 @@ struct server_options {
                                 1.1, as MPICH 5 likes; 1: answer what was asked */
     bool fault_tolerant;     /* a fence that misses a dead rank answers an error */
     bool no_names;           /* no name service: publish answers an error */
+    size_t release_bytes;    /* new data of a fence up to so many bytes is sent to all
+                                servers with its release; more is fetched when it is
+                                asked for */
 };
 
 /* NULL with errno when there is no memory. */
@@ -77,12 +92,16 @@ struct job_spec {
     const int  *appnums;     /* size of them; copied */
     const struct mapping_block *map;     /* copied, as text */
     size_t      map_blocks;
+    bool        spread;      /* not all ranks are here, but those of the next three */
+    const int  *local;       /* in rising order; copied.  appnums has nlocal entries then */
+    int         nlocal;
+    int         subtree;     /* ranks here and at all servers below */
 };
 
-/* A job whose ranks are all on this node.  NULL and e on failure. */
+/* NULL and e on failure. */
 struct job *server_add_job(struct server *s, const struct job_spec *spec, struct err *e);
 
-/* The member of a rank; NULL if out of range. */
+/* The member of a rank; NULL if it is not here. */
 struct member *job_member(struct job *j, int rank);
 const char    *job_id(const struct job *j);
 size_t         job_kvs_bytes(const struct job *j);
@@ -105,6 +124,22 @@ const char       *member_waits_in(const struct member *m);
 
 /* The process of a member has ended: fences that miss it are looked at. */
 void member_ended(struct member *m);
+/* At the root: a rank that is on another node has ended with that node. */
+void job_rank_lost(struct job *j, int rank);
+
+/* Peers.  link: the host's name for it.  The server above comes first of all, before
+ * any job; a server that has none is the root.  NULL: no memory. */
+struct peer *server_set_up(struct server *s, void *link);
+struct peer *server_add_down(struct server *s, void *link);
+/* The link is gone; what was asked for by it is forgotten. */
+void         peer_free(struct peer *p);
+/* A message of a peer.  1: it is not one of the core's; 0: taken; -1 and e: it makes no
+ * sense, the link is of no use any more. */
+int          peer_input(struct peer *p, const struct msg *m, const char *payload, size_t len,
+                        struct err *e);
+/* Tell the others what was gathered since the last call (ranks that have ended); to be
+ * called once a loop turn. */
+void         server_flush(struct server *s);
 
 /* A new connection.  m: whose it is (PMI_FD), or NULL (PMI_PORT: any rank of
  * job j that has no connection may claim it).  link: the host's name for it. */

@@ -123,10 +123,10 @@ static void on_member(void *host, struct member *m)
     (void)m;
 }
 
-static void on_stuck(void *host, struct member *missing, struct member *waiting)
+static void on_stuck(void *host, struct job *j, int missing, int waiting)
 {
-    buf_printf(&((struct player *)host)->asked, "stuck %d %d\n", member_rank(missing),
-               member_rank(waiting));
+    (void)j;
+    buf_printf(&((struct player *)host)->asked, "stuck %d %d\n", missing, waiting);
 }
 
 static void on_log(void *host, enum log_level level, struct member *m, const char *text)

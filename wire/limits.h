@@ -61,6 +61,10 @@ enum {
      * requests are then not read either until it does. */
     LIMIT_QUEUED = 1 << 20,
 
+    /* Data of the key-value space in one message between servers, and pieces of other
+     * bulk; one value that is larger goes alone. */
+    LIMIT_CHUNK = 32768,
+
     /* Replies to one connection that are gathered before they are sent. */
     LIMIT_BATCH = 65536,
 

@@ -210,12 +210,12 @@ static void host_finalized(void *host, struct member *m)
     check_member(host, m);
 }
 
-static void host_stuck(void *host, struct member *missing, struct member *waiting)
+static void host_stuck(void *host, struct job *j, int missing, int waiting)
 {
     MUST(host);
-    check_member(host, missing);
-    check_member(host, waiting);
-    MUST(missing != waiting && member_state(missing) == MEMBER_GONE);
+    check_member(host, job_member(j, missing));
+    check_member(host, job_member(j, waiting));
+    MUST(missing != waiting && member_state(job_member(j, missing)) == MEMBER_GONE);
 }
 
 static void host_log(void *host, enum log_level level, struct member *m, const char *text)

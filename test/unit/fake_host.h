@@ -121,10 +121,10 @@ static inline void fake_finalized(void *host, struct member *m)
     buf_printf(&((struct fake *)host)->events, "finalized %d\n", fake_id(m));
 }
 
-static inline void fake_stuck(void *host, struct member *missing, struct member *waiting)
+static inline void fake_stuck(void *host, struct job *j, int missing, int waiting)
 {
-    buf_printf(&((struct fake *)host)->events, "stuck %d %d\n", fake_id(missing),
-               fake_id(waiting));
+    buf_printf(&((struct fake *)host)->events, "stuck %d %d\n", fake_id(job_member(j, missing)),
+               fake_id(job_member(j, waiting)));
 }
 
 static inline void fake_log(void *host, enum log_level level, struct member *m,
@@ -151,7 +151,7 @@ static inline void fake_trace(void *host, struct member *m, bool from_peer, cons
 
 static const struct host_ops fake_ops = {
     fake_send, fake_fail, fake_abort, fake_initialized, fake_finalized, fake_stuck, fake_log,
-    fake_trace
+    fake_trace, NULL
 };
 
 /* --- life -------------------------------------------------------------- */

@@ -50,11 +50,12 @@ static void on_member(void *host, struct member *m)
     w.initialized++;
 }
 
-static void on_other(void *host, struct member *m, struct member *n)
+static void on_stuck(void *host, struct job *j, int missing, int waiting)
 {
     (void)host;
-    (void)m;
-    (void)n;
+    (void)j;
+    (void)missing;
+    (void)waiting;
 }
 
 static void on_log(void *host, enum log_level level, struct member *m, const char *text)
@@ -67,7 +68,7 @@ static void on_log(void *host, enum log_level level, struct member *m, const cha
 
 static const struct host_ops host_ops = {
     .send = on_send, .fail = on_fail, .initialized = on_member, .finalized = on_member,
-    .stuck = on_other, .log = on_log,
+    .stuck = on_stuck, .log = on_log,
 };
 
 static void on_closed(void *host, struct pmi_conn *c, struct member *m)

@@ -64,6 +64,13 @@ static void on_tell(void *host, const char *text)
     note(host, "tell %s\n", text);
 }
 
+static const char *hostname(void *host, int rank)
+{
+    (void)host;
+    (void)rank;
+    return "node";
+}
+
 static const char *program(void *host, int rank)
 {
     (void)host;
@@ -382,7 +389,7 @@ static void start(struct run *r, int size)
 {
     memset(r, 0, sizeof *r);
     assert_int_equal(launch_init(&r->l, &ops, r, size), 0);
-    r->l.hostname = "node";
+    r->l.hostname = hostname;
     r->l.program = program;
     assert_true(launch_over(&r->l));
     for (int i = 0; i < size; i++)

@@ -1,6 +1,7 @@
 /* Tests of mpiexec_lite/opts*.c */
 #include "mpiexec_lite/nearest.h"
 #include "mpiexec_lite/opts_table.h"
+#include "test/unit/fake_memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -81,6 +82,45 @@ static void rules(struct buf *to, const char *scope, const struct env_rules *r)
     }
 }
 
+/* " hosts=alice@a:2{bind},HERE:1": our own host, if it is local, is always HERE. */
+static void hosts(struct buf *to, const struct plan *p)
+{
+    for (size_t i = 0; i < p->nhosts; i++) {
+        const struct host *h = &p->hosts[i];
+
+        buf_printf(to, "%s%s%s%s:%d", i ? "," : " hosts=", h->user ? h->user : "",
+                   h->user ? "@" : "", h->local ? "HERE" : h->name, h->slots);
+        if (h->binding)
+            buf_printf(to, "{%s}", h->binding);
+    }
+}
+
+static void nodes(struct buf *to, const struct app *a)
+{
+    for (size_t i = 0; i < a->nnodes; i++)
+        buf_printf(to, "%s%zu", i ? "," : " nodes=", a->nodes[i]);
+}
+
+static void launching(struct buf *to, const struct launch_options *o)
+{
+    struct plan usual;
+
+    plan_init(&usual);
+    number(to, "launcher", (int)o->launcher, LAUNCHER_SSH);
+    text(to, "exec", o->exec);
+    list(to, " extra=", &o->extra);
+    number(to, "x", o->forward_x, 0);
+    text(to, "proxy", o->proxy);
+    number(to, "stage", o->stage_proxy, 0);
+    number(to, "width", o->tree_width, usual.remote.tree_width);
+    number(to, "flat", o->flat_hosts, usual.remote.flat_hosts);
+    number(to, "window", o->window, usual.remote.window);
+    number(to, "patience_ms", (int)(o->patience * 1000), 15000);
+    number(to, "heartbeat_ms", (int)(o->heartbeat * 1000), 5000);
+    number(to, "lease_ms", (int)(o->lease * 1000), 15000);
+    number(to, "release", (int)o->release_bytes, 262144);
+}
+
 /* "2*prog,arg wdir=/ | 1*other | set=A=1 label=...": all that is not as usual. */
 static char *describe(const struct plan *p)
 {
@@ -93,6 +133,7 @@ static char *describe(const struct plan *p)
         list(&b, "", &a->argv);
         text(&b, "wdir", a->wdir);
         text(&b, "path", a->path);
+        nodes(&b, a);
         rules(&b, "", &a->env);
     }
     rules(&b, "g", &p->env);
@@ -114,6 +155,9 @@ static char *describe(const struct plan *p)
     number(&b, "exitcodes", p->print_all_exitcodes, 0);
     number(&b, "verbose", p->verbose, 0);
     text(&b, "trace", p->trace);
+    if (p->hosts_given)
+        hosts(&b, p);
+    launching(&b, &p->remote);
     list(&b, " WARN: ", &p->warnings);
     assert_false(b.failed);
     return b.data;
@@ -144,15 +188,55 @@ static const struct { const char *name, *words[MOST], *want; } good[] = {
     { "-usize SYSTEM",      { "-usize", "system", "-ppn", "3", "-n", "1", "a" },
       "1*a usize=3" },
     { "-usize INFINITE",    { "-usize", "INFINITE", "-hosts", "localhost:9", "-n", "1",
-      "a" }, "1*a" },
+      "a" }, "1*a hosts=HERE:9" },
     { "-usize N",           { "-usize", "12", "a" },              "1*a usize=12" },
-    { "slots of a host list", { "-hosts", "localhost:3,localhost", "a" }, "4*a" },
+    { "slots of a host list", { "-hosts", "localhost:3,localhost", "a" },
+      "4*a hosts=HERE:4" },
     { "universe of a host list", { "-hosts=localhost:3", "-n", "1", "a" },
-      "1*a usize=3" },
+      "1*a usize=3 hosts=HERE:3" },
+    { "other hosts",        { "-hosts", "n[1-2]:2,alice@far", "a" },
+      "5*a hosts=n1:2,n2:2,alice@far:1" },
+    { "-ppn overrides slots", { "-ppn", "3", "-hosts", "n1:7,n2", "a" },
+      "6*a hosts=n1:3,n2:3" },
+    { "-usize SYSTEM of hosts", { "-usize", "SYSTEM", "-hosts", "n1:7,n2", "-n", "2", "a" },
+      "2*a usize=8 hosts=n1:7,n2:1" },
     { "-host of one block", { "-host", "localhost:2", "a", ":", "-host", "127.0.0.1",
-      "b" }, "2*a | 1*b" },
-    { "-launcher fork",     { "-launcher", "fork", "-f", "HYDRA_USE_LOCALHOST", "a" },
-      "1*a" },
+      "b" }, "2*a nodes=0 | 1*b nodes=0 hosts=HERE:3" },
+    { "-host only",         { "-H", "n2,n1:2", "a", ":", "-host", "n1", "b", ":", "c" },
+      "3*a nodes=0,1 | 1*b nodes=1 | 4*c hosts=n2:1,n1:3" },
+    { "-host within a list", { "-hosts", "n1:4,n2:2", "-host", "n2", "a", ":", "b" },
+      "2*a nodes=1 | 6*b hosts=n1:4,n2:2" },
+    { "-host with slots of its own", { "-hosts", "n1:4", "-host", "n1:2", "a" },
+      "2*a nodes=0 usize=4 hosts=n1:4" },
+    { "-host beyond a list", { "-host", "n3:2", "a", ":", "-hosts", "n1:4,n2", "b" },
+      "2*a nodes=2 | 5*b nodes=0,1 hosts=n1:4,n2:1,n3:2" },
+    { "-host twice the same", { "-host", "n1,n1,n2", "a" },
+      "3*a nodes=0,1 hosts=n1:2,n2:1" },
+    { "-host and -ppn",     { "-ppn", "2", "-host", "n1:9,n2", "a" },
+      "4*a nodes=0,1 hosts=n1:2,n2:2" },
+    { "-order-nodes",       { "-order-nodes", "up", "-hosts", "n1:3,n2,n3:2,n4", "a" },
+      "7*a hosts=n2:1,n4:1,n3:2,n1:3" },
+    { "-order-nodes down",  { "-hosts", "n1,n2:3,n3:3,n4:2", "-order-nodes=DESCENDING",
+      "-host", "n1", "a" }, "1*a nodes=3 usize=9 hosts=n2:3,n3:3,n4:2,n1:1" },
+    { "-skip-launch-node",  { "-skip-launch-node", "-hosts", "n1,localhost:4,n2", "a", ":",
+      "-host", "localhost,n2", "b" }, "2*a | 1*b nodes=1 hosts=n1:1,n2:1" },
+    { "-f of this host",    { "-launcher", "fork", "-f", "HYDRA_USE_LOCALHOST", "a" },
+      "1*a hosts=HERE:1 launcher=1" },
+    { "user of this host",  { "-hosts", "bob@localhost", "a" },
+      "1*a hosts=bob@HERE:1 WARN: localhost is this host: its user 'bob' is ignored" },
+
+    { "launchers",          { "-launcher", "SSH", "a" },          "1*a" },
+    { "-bootstrap",         { "-bootstrap", "manual", "a" },      "1*a launcher=2" },
+    { "-launcher tcp",      { "-launcher", "tcp", "-launcher-exec", "srun", "a" },
+      "1*a launcher=3 exec=srun" },
+    { "launching",          { "-enable-x", "-proxy", "/p", "-stage-proxy", "-tree-width",
+      "0", "-flat-hosts", "0", "-launch-window", "1", "a" },
+      "1*a x=1 proxy=/p stage=1 width=0 flat=0 window=1" },
+    { "times and sizes",    { "-launch-timeout", "2.5", "-heartbeat", "0.5", "-lease", "1",
+      "-kvs-release-bytes", "0", "a" },
+      "1*a patience_ms=2500 heartbeat_ms=500 lease_ms=1000 release=0" },
+    { "no lease",           { "-lease", "0", "-heartbeat", "60", "a" },
+      "1*a heartbeat_ms=60000 lease_ms=0" },
 
     { "-env both ways",     { "-env", "A", "1", "-env", "B=2", "a" }, "1*a set=A=1,B=2" },
     { "-env=, both ways",   { "-env=A", "1", "-env=B=2=3", "a" }, "1*a set=A=1,B=2=3" },
@@ -284,16 +368,45 @@ static const struct { const char *name, *words[MOST], *error; } bad[] = {
       "--Map-By is not supported by this version" },
     { "not yet: errhandler", { "-initial-errhandler", "mpi_errors_return", "a" },
       "-initial-errhandler is not supported by this version" },
-    { "other host",         { "-hosts", "localhost,far:2", "a" },
-      "-hosts: 'far': other hosts are not supported by this version" },
-    { "other host of a block", { "-host", "far", "a" },
-      "-host: 'far': other hosts are not supported by this version" },
+    { "not a host",         { "-hosts", "localhost,-far:2", "a" },
+      "-hosts: '-far' is not a host name" },
+    { "not a host of a block", { "-host", "fa/r", "a" },
+      "-host: 'fa/r' is not a host name" },
+    { "too many slots",     { "-hosts", "n[1-2]:1000000", "a" },
+      "more than 1000000 processes" },
+    { "too many slots of a block", { "-host", "n[1-2]:1000000", "a" },
+      "more than 1000000 processes" },
+    { "only this host",     { "-skip-launch-node", "-hosts", "localhost", "a" },
+      "-skip-launch-node: the list names no host but this one" },
+    { "only this host, not named", { "-skip-launch-node", "a" },
+      "-skip-launch-node: no other host was named" },
+    { "only this host in a block", { "-skip-launch-node", "-host", "localhost", "a" },
+      "-host: only this host, which is to be skipped" },
+    { "bad order",          { "-order-nodes", "sideways", "a" },
+      "-order-nodes: 'sideways' is not ASCENDING or DESCENDING" },
     { "bad slots",          { "-hosts", "localhost:0", "a" },
       "-hosts: '0' is not a number of slots (1 or more)" },
     { "no such host file",  { "-f", "/nonexistent", "a" },
       "-f: /nonexistent: No such file or directory" },
-    { "ssh",                { "-launcher", "ssh", "a" },
-      "-launcher: ssh is not supported by this version, only fork" },
+    { "unknown launcher",   { "-launcher", "rsh", "a" },
+      "-launcher: 'rsh' is not ssh, fork, manual or tcp" },
+    { "tcp alone",          { "-launcher", "tcp", "a" },
+      "-launcher tcp needs -launcher-exec: the program that starts ours on a host" },
+    { "short lease",        { "-lease", "5", "a" },
+      "-lease (5 s) must be longer than -heartbeat (5 s), or 0" },
+    { "slow heartbeat",     { "-heartbeat", "15.5", "a" },
+      "-lease (15 s) must be longer than -heartbeat (15.5 s), or 0" },
+    { "no heartbeat",       { "-heartbeat", "0", "a" },   "-heartbeat: it cannot be 0" },
+    { "negative lease",     { "-lease", "-1", "a" },      "-lease: '-1' is negative" },
+    { "no patience",        { "-launch-timeout", "0", "a" },
+      "-launch-timeout: it cannot be 0" },
+    { "bad width",          { "-tree-width", "-1", "a" },
+      "-tree-width: '-1' is not a number in 0..1000000" },
+    { "no window",          { "-launch-window", "0", "a" }, "-launch-window: '0' " COUNTS },
+    { "bad bytes",          { "-kvs-release-bytes", "1G", "a" },
+      "-kvs-release-bytes: '1G' is not a number of bytes in 0..1073741824" },
+    { "X both ways",        { "-enable-x", "-disable-x", "a" },
+      "duplicate setting: -disable-x after -enable-x" },
 
     { "bad pattern",        { "-prepend-pattern", "%x", "a" },
       "-prepend-pattern: '%x' is not one of %r %g %p %h %t %%" },
@@ -352,8 +465,41 @@ static const struct { const char *name, *env[3], *words[MOST], *want, *error; } 
     { "debug and -vv",  { "HYDRA_DEBUG=1" }, { "-vv", "a" }, "1*a verbose=2", "" },
     { "bad boolean",    { "HYDRA_DEBUG=2" }, { "a" }, NULL,
       "HYDRA_DEBUG: '2' is not 1 or 0" },
-    { "not supported",  { "HYDRA_HOST_FILE=x" }, { "a" },
-      "1*a WARN: HYDRA_HOST_FILE is not supported by this version and ignored", "" },
+    { "not supported",  { "HYDRA_BINDING=x" }, { "a" },
+      "1*a WARN: HYDRA_BINDING is not supported by this version and ignored", "" },
+    { "host file",      { "HYDRA_HOST_FILE=HYDRA_USE_LOCALHOST" }, { "a" },
+      "1*a hosts=HERE:1", "" },
+    { "a list wins",    { "HYDRA_HOST_FILE=/nonexistent" }, { "-hosts", "n1", "a" },
+      "1*a hosts=n1:1", "" },
+    { "a block's list wins", { "HYDRA_HOST_FILE=/nonexistent" }, { "-host", "n1", "a" },
+      "1*a nodes=0 hosts=n1:1", "" },
+    { "no host file",   { "HYDRA_HOST_FILE=/nonexistent" }, { "a" }, NULL,
+      "HYDRA_HOST_FILE: /nonexistent: No such file or directory" },
+    { "launcher",       { "HYDRA_LAUNCHER=fork", "HYDRA_BOOTSTRAP=manual" }, { "a" },
+      "1*a launcher=1", "" },
+    { "bootstrap",      { "HYDRA_LAUNCHER=", "HYDRA_BOOTSTRAP=manual" }, { "a" },
+      "1*a launcher=2", "" },
+    { "launcher's program", { "HYDRA_BOOTSTRAP_EXEC=/s" }, { "a" }, "1*a exec=/s", "" },
+    { "its words",      { "HYDRA_LAUNCHER_EXTRA_ARGS= -p  22\t-4 " }, { "a" },
+      "1*a extra=-p,22,-4", "" },
+    { "options win",    { "HYDRA_LAUNCHER=fork", "HYDRA_LAUNCHER_EXEC=/s" },
+      { "-launcher", "manual", "-bootstrap-exec", "/t", "a" },
+      "1*a launcher=2 exec=/t", "" },
+    { "unknown launcher and its program",
+      { "HYDRA_BOOTSTRAP=slurm", "HYDRA_BOOTSTRAP_EXEC=srun" }, { "a" },
+      "1*a WARN: HYDRA_BOOTSTRAP=slurm is not supported by this version and ignored", "" },
+    { "unknown launcher, option wins", { "HYDRA_LAUNCHER=slurm" },
+      { "-launcher", "fork", "a" }, "1*a launcher=1", "" },
+    { "this host as the others", { "HYDRA_LAUNCHER_AUTOFORK=0" },
+      { "-hosts", "localhost", "a" }, "1*a hosts=localhost:1", "" },
+    { "skipped all the same", { "HYDRA_LAUNCHER_AUTOFORK=0" },
+      { "-skip-launch-node", "-hosts", "localhost,n1", "a" }, "1*a hosts=n1:1", "" },
+    { "usual",          { "HYDRA_LAUNCHER_AUTOFORK=yes" },
+      { "-hosts", "localhost", "a" }, "1*a hosts=HERE:1", "" },
+    { "bad autofork",   { "HYDRA_LAUNCHER_AUTOFORK=" }, { "a" }, NULL,
+      "HYDRA_LAUNCHER_AUTOFORK: '' is not 1 or 0" },
+    { "own user",       { "USER=bob" }, { "-hosts", "bob@localhost", "a" },
+      "1*a hosts=bob@HERE:1", "" },
 };
 
 static void test_environment(void **state)
@@ -468,33 +614,63 @@ static void test_configfile(void **state)
     }
 }
 
-static const struct { const char *name, *file; int slots; const char *error; } hosts[] = {
-    { "one",            "localhost\n", 1, "" },
-    { "slots",          "# comment\n\nlocalhost:4  # four\n", 4, "" },
-    { "slots=",         "localhost slots=3\nlocalhost:2\n", 5, "" },
-    { "another host",   "localhost\nfar:2\n", 0,
-      "FILE, line 2: 'far': other hosts are not supported by this version" },
-    { "binding",        "localhost binding=user:0\n", 0,
-      "FILE, line 1: 'binding=user:0' is not supported by this version" },
-    { "nothing",        "# none\n", 0, "FILE names no host" },
+/* The file is given by -f, or by HYDRA_HOST_FILE.  More is in test_hosts.c. */
+static const struct { const char *name, *file, *words[MOST], *want, *error; } hostfiles[] = {
+    { "one",            "localhost\n", { "a" }, "1*a hosts=HERE:1", "" },
+    { "settings",       "n1:2 user=alice binding=user:0,2 # x\nn2 slots=3\n", { "a" },
+      "5*a hosts=alice@n1:2{user:0,2},n2:3", "" },
+    { "nothing",        "# none\n", { "a" }, NULL, "FILE names no host" },
+    { "bad line",       "n1\nn2 cores=2\n", { "a" }, NULL, "FILE, line 2: "
+      "'cores=2' is not slots=, max_slots=, user= or binding=" },
 };
+
+static void check_hostfile(size_t i, const char *path, const char *const *words,
+                           const char *const *env, const char *prefix)
+{
+    struct outcome o;
+    char want[300], *got;
+
+    snprintf(want, sizeof want, "%s%s", hostfiles[i].want ? "" : prefix, hostfiles[i].error);
+    parse(&o, words, env);
+    hide_name(o.e.text, path);
+    assert_string_equal(o.e.text, want);
+    got = describe(&o.plan);
+    if (hostfiles[i].want)
+        assert_string_equal(got, hostfiles[i].want);
+    free(got);
+    outcome_clear(&o);
+}
 
 static void test_hostfile(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT(hosts); i++) {
-        char *path = write_file(hosts[i].file);
-        struct err e = { 0 };
-        int slots = 0, rc = opts_hosts_of_file(path, &slots, &e);
+    for (size_t i = 0; i < COUNT(hostfiles); i++) {
+        char *path = write_file(hostfiles[i].file), variable[64];
+        const char *words[MOST + 2] = { "-f", path }, *env[] = { variable, NULL };
 
-        print_message("  %s\n", hosts[i].name);
-        hide_name(e.text, path);
-        assert_string_equal(e.text, hosts[i].error);
-        assert_int_equal(rc, hosts[i].slots ? 0 : -1);
-        if (rc == 0)
-            assert_int_equal(slots, hosts[i].slots);
+        print_message("  %s\n", hostfiles[i].name);
+        memcpy(words + 2, hostfiles[i].words, (MOST - 1) * sizeof *words);
+        check_hostfile(i, path, words, outer, "-f: ");
+        snprintf(variable, sizeof variable, "HYDRA_HOST_FILE=%s", path);
+        check_hostfile(i, path, hostfiles[i].words, env, "HYDRA_HOST_FILE: ");
         remove_file(path);
     }
+}
+
+/* Without any list there is one node: this host. */
+static void test_no_list(void **state)
+{
+    const char *words[] = { "-ppn", "3", "a", NULL };
+    struct outcome o;
+
+    (void)state;
+    parse(&o, words, outer);
+    assert_false(o.plan.hosts_given);
+    assert_int_equal(o.plan.nhosts, 1);
+    assert_true(o.plan.hosts[0].local);
+    assert_int_equal(o.plan.hosts[0].slots, 3);
+    assert_null(o.plan.apps[0].nodes);
+    outcome_clear(&o);
 }
 
 /* What is printed instead of running a job, and how it begins. */
@@ -608,7 +784,8 @@ static const char *sample(const char *arg)
 {
     static const struct { const char *arg, *value; } samples[] = {
         { "N", "1" }, { "K", "1" }, { "R", "0" }, { "S", "1" }, { "HOST", "localhost" },
-        { "LIST", "localhost" }, { "FILE", "HYDRA_USE_LOCALHOST" },
+        { "LIST", "localhost" }, { "FILE", "HYDRA_USE_LOCALHOST" }, { "W", "1" },
+        { "ssh|fork|manual|tcp", "ssh" }, { "ASCENDING|DESCENDING", "up" },
         { "SYSTEM|INFINITE|N", "1" }, { "none|all|R|file:F", "none" },
     };
 
@@ -650,6 +827,37 @@ static void test_every_row(void **state)
     }
 }
 
+/* Everything about hosts fails cleanly wherever memory ends (so few that qsort asks
+ * for none: it can do without). */
+static void test_memory(void **state)
+{
+    static const char *const words[] = {
+        "mpiexec_lite", "-hosts", "al@n[1-40]:2,localhost,m", "-order-nodes", "up",
+        "-skip-launch-node", "-launcher-exec", "/s", "-host", "n[3-45],o", "a", ":", "b",
+    };
+    static char extra[] = "HYDRA_LAUNCHER_EXTRA_ARGS=-p 22";
+    char *env[] = { extra, NULL }, *argv[COUNT(words)];
+    struct err e;
+    struct plan p;
+    long n = 0, before;
+
+    (void)state;
+    memory_begin();
+    memcpy(argv, words, sizeof words);
+    do {
+        enum opts_result result;
+
+        before = memory_live;
+        memory_after(n++);
+        result = opts_parse(&p, COUNT(words), argv, env, NULL, &e);
+        memory_end();
+        assert_int_equal(result, memory_hit ? OPTS_FAILED : OPTS_RUN);
+        plan_clear(&p);
+        assert_int_equal(memory_live, before);
+    } while (memory_hit);
+    assert_true(n > 100);
+}
+
 static const struct { const char *a, *b; size_t distance; } distances[] = {
     { "", "", 0 }, { "", "abc", 3 }, { "abc", "abc", 0 }, { "ABC", "abc", 0 },
     { "abc", "abd", 1 }, { "abc", "ab", 1 }, { "abc", "abxc", 1 }, { "abc", "acb", 1 },
@@ -686,10 +894,12 @@ int main(void)
         cmocka_unit_test(test_environment),
         cmocka_unit_test(test_configfile),
         cmocka_unit_test(test_hostfile),
+        cmocka_unit_test(test_no_list),
         cmocka_unit_test(test_printing),
         cmocka_unit_test(test_every_row),
         cmocka_unit_test(test_every_row_is_told),
         cmocka_unit_test(test_help_is_80_columns),
+        cmocka_unit_test(test_memory),
         cmocka_unit_test(test_nearest),
     };
 

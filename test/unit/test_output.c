@@ -36,7 +36,7 @@ static void on_failed(void *host, const char *place, int errnum)
     snprintf(failed_place, sizeof failed_place, "%s", place);
 }
 
-static const struct output_ops ops = { on_failed };
+static const struct output_ops ops = { on_failed, NULL, NULL };
 
 /* Make our stdout and stderr pipes that are read here. */
 static void redirect(void)
@@ -124,7 +124,7 @@ static void start(struct run *r, int ranks)
     r->plan.apps = calloc(1, sizeof *r->plan.apps);
     r->plan.napps = 1;
     r->plan.apps->n = ranks;
-    r->o = output_new(ev_default_loop(0), &r->plan, "node", buffer, sizeof buffer, &ops, NULL,
+    r->o = output_new(ev_default_loop(0), &r->plan, 0, "node", buffer, sizeof buffer, &ops, NULL,
                       &e);
     WANT(r->o != NULL);
     for (int i = 0; i < ranks; i++)
@@ -485,7 +485,7 @@ static void test_no_memory(void **state)
     redirect();
     for (k = 0; hit && k < 50; k++) {
         memory_after(k);
-        o = output_new(ev_default_loop(0), &plan, "node", buffer, sizeof buffer, &ops, NULL, &e);
+        o = output_new(ev_default_loop(0), &plan, 0, "node", buffer, sizeof buffer, &ops, NULL, &e);
         hit = memory_hit;
         memory_end();
         WANT(hit == !o);

@@ -43,6 +43,12 @@ static void test_defaults(void **state)
     assert_int_equal(p.stdin_rank, 0);
     assert_int_equal(p.policy, END_ON_FAILURE);
     assert_int_equal(plan_size(&p), 0);
+    assert_int_equal(p.remote.launcher, LAUNCHER_SSH);
+    assert_int_equal(p.remote.tree_width, 32);
+    assert_int_equal(p.remote.flat_hosts, 64);
+    assert_int_equal(p.remote.window, 10);
+    assert_true(p.remote.patience == 15 && p.remote.heartbeat == 5 && p.remote.lease == 15);
+    assert_int_equal(p.remote.release_bytes, 262144);
     plan_clear(&p);
 }
 
@@ -74,12 +80,43 @@ static void test_blocks(void **state)
     assert_int_equal(p.napps, 0);
 }
 
+static void test_hosts(void **state)
+{
+    struct plan p;
+    char name[16];
+
+    (void)state;
+    plan_init(&p);
+    assert_int_equal(plan_find_host(&p, "n0"), -1);
+    assert_int_equal(plan_slots(&p), 0);
+    for (int i = 0; i < 1000; i++) {
+        snprintf(name, sizeof name, "n%d", i);
+        assert_non_null(plan_add_host(&p, name));
+        p.hosts[i].user = strdup("alice");
+        p.hosts[i].binding = strdup("core");
+    }
+    assert_non_null(plan_add_host(&p, NULL));    /* its name is still to come */
+    p.hosts[1000].name = strdup("last");
+    assert_false(p.hosts[0].local);
+    assert_int_equal(plan_slots(&p), 1001);
+    assert_int_equal(plan_find_host(&p, "N999"), 999);
+    assert_int_equal(plan_find_host(&p, "last"), 1000);
+    assert_int_equal(plan_find_host(&p, "n"), -1);
+    p.remote.exec = strdup("srun");
+    p.remote.proxy = strdup("/p");
+    assert_int_equal(strlist_add(&p.remote.extra, "-4"), 0);
+    plan_clear(&p);
+    assert_null(p.hosts);
+    assert_int_equal(p.nhosts, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_strlist),
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_hosts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,442 @@
+/* link.c - see link.h */
+#include "mpiexec_lite/link.h"
+
+#include "mpiexec_lite/fatal.h"
+#include "mpiexec_lite/now.h"
+#include "wire/limits.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { READ_SIZE = 65536, WRITE_SIZE = 65536, NOISE_MAX = 65536 };
+
+/* --- end --------------------------------------------------------------- */
+
+static void stop(struct link *l)
+{
+    ev_io_stop(l->loop, &l->readable);
+    ev_io_stop(l->loop, &l->writable);
+    ev_timer_stop(l->loop, &l->timer);
+}
+
+static void over(struct link *l, const char *why)
+{
+    if (l->closed)
+        return;
+    l->closed = true;
+    stop(l);
+    l->ops->closed(l->host, l, why);
+}
+
+void link_shut(struct link *l)
+{
+    ev_io_stop(l->loop, &l->writable);
+    if (l->out >= 0 && l->out == l->in)
+        shutdown(l->out, SHUT_WR);
+    else if (l->out >= 0)
+        close(l->out);
+    l->out = -1;
+}
+
+static void drop_pieces(struct link *l)
+{
+    for (int c = 0; c < LINK_CLASSES; c++)
+        while (!STAILQ_EMPTY(&l->wait[c])) {
+            struct piece *p = STAILQ_FIRST(&l->wait[c]);
+
+            STAILQ_REMOVE_HEAD(&l->wait[c], next);
+            free(p);
+        }
+}
+
+void link_free(struct link *l)
+{
+    if (!l)
+        return;
+    stop(l);
+    if (l->out >= 0 && l->out != l->in)
+        close(l->out);
+    if (l->in >= 0)
+        close(l->in);
+    drop_pieces(l);
+    framer_clear(&l->framer);
+    msg_clear(&l->msg);
+    buf_clear(&l->head);
+    buf_clear(&l->payload);
+    buf_clear(&l->now);
+    buf_clear(&l->noise);
+    free(l);
+}
+
+/* --- writing ----------------------------------------------------------- */
+
+static struct piece *next_piece(struct link *l)
+{
+    struct piece *p;
+
+    for (int c = 0; c < LINK_CLASSES; c++) {
+        p = STAILQ_FIRST(&l->wait[c]);
+        if (!p)
+            continue;
+        if (p->bulk > l->credit || (p->bulk && l->now.len))
+            return NULL;                 /* without credit, or not alone: later */
+        STAILQ_REMOVE_HEAD(&l->wait[c], next);
+        return p;
+    }
+    return NULL;
+}
+
+/* Move what goes next to l->now: whole frames, up to about WRITE_SIZE. */
+static void fill(struct link *l)
+{
+    bool room = false;
+    struct piece *p;
+
+    while (l->now.len < WRITE_SIZE && (p = next_piece(l))) {
+        buf_add(&l->now, p->data, p->len);
+        if (p->bulk) {
+            l->credit -= p->bulk;
+            l->queued -= p->bulk;
+            room = true;
+            if (p->from)
+                link_grant(p->from, p->bulk);
+        }
+        free(p);
+    }
+    if (l->now.failed)
+        fatal("out of memory", 0);
+    if (room && l->ops->room)
+        l->ops->room(l->host, l);
+}
+
+static void flush(struct link *l)
+{
+    if (l->closed || l->out < 0)
+        return;
+    for (;;) {
+        ssize_t n;
+
+        if (!l->now.len)
+            fill(l);
+        if (!l->now.len)
+            break;
+        n = write(l->out, buf_bytes(&l->now), l->now.len);
+        if (n > 0) {
+            buf_consume(&l->now, (size_t)n);
+            lease_said(&l->lease, now_seconds());
+            continue;
+        }
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno != EAGAIN) {
+            ev_io_stop(l->loop, &l->writable);   /* reading sees the end, and why */
+            return;
+        }
+        ev_io_start(l->loop, &l->writable);
+        return;
+    }
+    ev_io_stop(l->loop, &l->writable);
+}
+
+static void on_writable(struct ev_loop *loop, ev_io *w, int revents)
+{
+    (void)loop;
+    (void)revents;
+    flush(w->data);
+}
+
+static void queue(struct link *l, enum link_class c, const char *frame, size_t frame_len,
+                  const char *payload, size_t len, struct link *from)
+{
+    struct piece *p = malloc(sizeof *p + frame_len + len);
+
+    if (!p)
+        fatal("out of memory", 0);
+    *p = (struct piece){ .len = frame_len + len, .bulk = c == LINK_BULK ? len : 0,
+                         .from = from };
+    memcpy(p->data, frame, frame_len);
+    if (len)
+        memcpy(p->data + frame_len, payload, len);
+    STAILQ_INSERT_TAIL(&l->wait[c], p, next);
+    l->queued += p->bulk;
+    if (!l->now.len && !l->closed && l->out >= 0)
+        ev_io_start(l->loop, &l->writable);      /* written together, once a loop turn */
+}
+
+void link_send(struct link *l, enum link_class c, const char *frame, size_t frame_len,
+               const char *payload, size_t len)
+{
+    if (!l->closed)
+        queue(l, c, frame, frame_len, payload, len, NULL);
+}
+
+void link_message(struct link *l, enum link_class c, struct msg *m, const char *payload,
+                  size_t len, struct link *from)
+{
+    struct buf frame = BUF_INIT;
+
+    if (l->closed)
+        return;
+    if (len)
+        msg_int(m, "payload", (long long)len);
+    if (wire_v2.format(m, LIMIT_FRAME_LINK, &frame, NULL) < 0 || frame.failed)
+        fatal("a message to another server is too long, or there is no memory", 0);
+    queue(l, c, buf_bytes(&frame), frame.len, payload, len, from);
+    buf_clear(&frame);
+}
+
+size_t link_room(const struct link *l)
+{
+    return l->closed || l->credit <= l->queued ? 0 : l->credit - l->queued;
+}
+
+static void send_number(struct link *l, const char *cmd, const char *key, long long n)
+{
+    struct msg m;
+
+    msg_init(&m);
+    msg_start(&m, cmd);
+    if (key)
+        msg_int(&m, key, n);
+    link_message(l, LINK_CONTROL, &m, NULL, 0, NULL);
+    msg_clear(&m);
+}
+
+void link_grant(struct link *l, size_t len)
+{
+    l->owed += len;
+    if (l->owed < LINK_WINDOW / 4 || l->closed)
+        return;
+    send_number(l, "credit", "bytes", (long long)l->owed);
+    l->owed = 0;
+}
+
+bool link_idle(const struct link *l)
+{
+    for (int c = 0; c < LINK_CLASSES; c++)
+        if (!STAILQ_EMPTY(&l->wait[c]))
+            return false;
+    return !l->now.len;
+}
+
+void link_drain(struct link *l, double seconds)
+{
+    struct pollfd p = { .fd = l->out, .events = POLLOUT };
+
+    while (!l->closed && l->out >= 0 && !link_idle(l)) {
+        flush(l);
+        if (link_idle(l) || poll(&p, 1, (int)(seconds * 1000)) <= 0)
+            return;
+        if (p.revents & (POLLERR | POLLHUP))
+            return;
+    }
+}
+
+/* --- reading ----------------------------------------------------------- */
+
+static int take_credit(struct link *l, const struct msg *m, struct err *e)
+{
+    const struct pair *p = msg_find(m, "bytes");
+    long long n;
+
+    if (!p || pair_int(p, 0, LINK_WINDOW, &n, e) < 0)
+        return err_set(e, ERR_INVALID_ARG, "credit without bytes");
+    if (l->credit + (size_t)n > LINK_WINDOW)
+        return err_set(e, ERR_INVALID_ARG, "more credit than there is");
+    l->credit += (size_t)n;
+    if (l->queued)
+        flush(l);
+    if (l->ops->room && link_room(l))
+        l->ops->room(l->host, l);
+    return 0;
+}
+
+static int deliver(struct link *l, const char *payload, size_t len, struct err *e)
+{
+    const struct msg *m = &l->msg;
+
+    if (!strcmp(m->cmd, "beat"))
+        return 0;
+    if (!strcmp(m->cmd, "credit"))
+        return take_credit(l, m, e);
+    return l->ops->message(l->host, l, m, payload, len, e);
+}
+
+/* The head of a message: delivered, or kept until its payload is there. */
+static int take_head(struct link *l, struct frame *f, struct err *e)
+{
+    const struct pair *p;
+    long long n = 0;
+
+    buf_reset(&l->head);
+    buf_add(&l->head, f->text, f->len);
+    if (l->head.failed)
+        return err_set(e, ERR_NOMEM, "no memory for a message");
+    if (wire_v2.parse(&l->msg, buf_bytes(&l->head), l->head.len, e) < 0)
+        return -1;
+    p = msg_find(&l->msg, "payload");
+    if (p && pair_int(p, 0, LINK_PAYLOAD, &n, e) < 0)
+        return -1;
+    if (!n)
+        return deliver(l, NULL, 0, e);
+    l->want = (size_t)n;
+    framer_expect_payload(&l->framer, l->want);
+    return 0;
+}
+
+static int take_payload(struct link *l, struct frame *f, struct err *e)
+{
+    int rc;
+
+    if (!l->payload.len && f->len == l->want)
+        return deliver(l, f->text, f->len, e);
+    buf_add(&l->payload, f->text, f->len);
+    if (l->payload.failed)
+        return err_set(e, ERR_NOMEM, "no memory for %zu bytes", l->want);
+    if (l->payload.len < l->want)
+        return 0;
+    rc = deliver(l, buf_bytes(&l->payload), l->payload.len, e);
+    buf_consume(&l->payload, l->payload.len);
+    return rc;
+}
+
+static void take_frames(struct link *l, char *data, size_t len)
+{
+    struct err e = { 0 };
+    struct frame f;
+    int rc = 0;
+
+    while (!l->closed && (rc = framer_next(&l->framer, &data, &len, &f, &e)) > 0) {
+        rc = f.kind == FRAME_PAYLOAD ? take_payload(l, &f, &e) : take_head(l, &f, &e);
+        if (rc < 0)
+            break;
+    }
+    if (rc < 0)
+        over(l, e.text);
+}
+
+/* Find the first words; before them, everything is noise. */
+static void take_first(struct link *l, const char *data, size_t len)
+{
+    struct buf all;
+    char *at, *end;
+
+    buf_add(&l->noise, data, len);
+    if (l->noise.failed)
+        fatal("out of memory", 0);
+    at = memmem(buf_bytes(&l->noise), l->noise.len, l->marker, strlen(l->marker));
+    end = at ? memchr(at, '\n', l->noise.len - (size_t)(at - buf_bytes(&l->noise))) : NULL;
+    if (!end) {
+        if (l->noise.len > NOISE_MAX)
+            over(l, "it prints more than 64 KiB before the proxy answers");
+        return;
+    }
+    *end = '\0';
+    all = l->noise;
+    l->noise = (struct buf)BUF_INIT;
+    if (at > buf_bytes(&all) && l->ops->noise)
+        l->ops->noise(l->host, l, buf_bytes(&all), (size_t)(at - buf_bytes(&all)));
+    at += strlen(l->marker);
+    l->marker = NULL;
+    l->ops->spoke(l->host, l, at);
+    if (!l->closed)
+        take_frames(l, end + 1, all.len - (size_t)(end + 1 - buf_bytes(&all)));
+    buf_clear(&all);
+}
+
+static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
+{
+    struct link *l = w->data;
+    char data[READ_SIZE];
+    ssize_t n;
+
+    (void)loop;
+    (void)revents;
+    n = read(l->in, data, sizeof data);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0) {
+        if (l->marker && l->noise.len && l->ops->noise)
+            l->ops->noise(l->host, l, buf_bytes(&l->noise), l->noise.len);
+        over(l, n < 0 && errno != ECONNRESET ? strerror(errno) : "");
+        return;
+    }
+    lease_heard(&l->lease, now_seconds());
+    if (l->marker)
+        take_first(l, data, (size_t)n);
+    else
+        take_frames(l, data, (size_t)n);
+}
+
+/* --- time -------------------------------------------------------------- */
+
+static void set_timer(struct link *l)
+{
+    double in = lease_due(&l->lease) - now_seconds();
+
+    ev_timer_stop(l->loop, &l->timer);
+    ev_timer_set(&l->timer, in > 0.01 ? in : 0.01, 0.);
+    ev_timer_start(l->loop, &l->timer);
+}
+
+static void on_timer(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    struct link *l = w->data;
+    char why[80];
+
+    (void)loop;
+    (void)revents;
+    switch (lease_tick(&l->lease, now_seconds())) {
+    case LEASE_LOST:
+        snprintf(why, sizeof why, "no heartbeat for %g s", l->lease.term);
+        over(l, why);
+        return;
+    case LEASE_BEAT:
+        if (!l->marker && l->now.len == 0)
+            send_number(l, "beat", NULL, 0);
+        lease_said(&l->lease, now_seconds());
+        break;
+    case LEASE_NOTHING:
+        break;
+    }
+    set_timer(l);
+}
+
+/* --- begin ------------------------------------------------------------- */
+
+void link_await(struct link *l, const char *marker)
+{
+    l->marker = marker;
+}
+
+struct link *link_new(struct ev_loop *loop, int in, int out, double beat, double lease,
+                      const struct link_ops *ops, void *host)
+{
+    struct link *l = calloc(1, sizeof *l);
+
+    if (!l)
+        return NULL;
+    *l = (struct link){ .loop = loop, .ops = ops, .host = host, .in = in, .out = out,
+                        .credit = LINK_WINDOW };
+    for (int c = 0; c < LINK_CLASSES; c++)
+        STAILQ_INIT(&l->wait[c]);
+    framer_init(&l->framer, LIMIT_FRAME_LINK);
+    l->framer.wire = WIRE_2;
+    msg_init(&l->msg);
+    fcntl(in, F_SETFL, fcntl(in, F_GETFL) | O_NONBLOCK);
+    fcntl(out, F_SETFL, fcntl(out, F_GETFL) | O_NONBLOCK);
+    lease_init(&l->lease, beat, lease, now_seconds());
+    ev_io_init(&l->readable, on_readable, in, EV_READ);
+    ev_io_init(&l->writable, on_writable, out, EV_WRITE);
+    ev_timer_init(&l->timer, on_timer, 0., 0.);
+    l->readable.data = l->writable.data = l->timer.data = l;
+    ev_io_start(loop, &l->readable);
+    set_timer(l);
+    return l;
+}

@@ -1,0 +1,100 @@
+/* link.h - a stream to another server: messages with payload, in three classes.
+ *
+ * Control goes before data of the key-value space, and that before bulk (output and
+ * stdin); within its class everything stays in order.  Bulk moves only against
+ * credit that the other end has granted, in pieces of at most LIMIT_CHUNK, and only
+ * when nothing else waits, so that neither a flood nor a stopped reader delays a
+ * fence or a heartbeat.  A link is always read.
+ *
+ * Frames are PMI-2's with payload (wire/FORMAT).  cmd=beat and cmd=credit are the
+ * link's own.  Not thread-safe. */
+#ifndef MPIEXEC_LITE_LINK_H
+#define MPIEXEC_LITE_LINK_H
+
+#include "mpiexec_lite/lease.h"
+#include "wire/msg.h"
+
+#include <ev.h>
+#include <sys/queue.h>
+
+enum link_class { LINK_CONTROL, LINK_DATA, LINK_BULK, LINK_CLASSES };
+
+/* Bulk on its way at most, bytes, and the longest payload of one message. */
+enum { LINK_WINDOW = 131072, LINK_PAYLOAD = 16 << 20 };
+
+struct link;
+
+struct link_ops {
+    /* A message; the strings live until this returns.  -1 and e: the stream makes no
+     * sense and ends. */
+    int  (*message)(void *host, struct link *l, const struct msg *m, const char *payload,
+                    size_t len, struct err *e);
+    /* It is over: the other end has closed it ("" ), or why it is of no use.  Nothing
+     * is called any more; link_free may be. */
+    void (*closed)(void *host, struct link *l, const char *why);
+    /* There is room for bulk again. */
+    void (*room)(void *host, struct link *l);
+    /* Bytes before the first frame that are none of it (link_await). */
+    void (*noise)(void *host, struct link *l, const char *text, size_t len);
+    /* The other end has said its first words. */
+    void (*spoke)(void *host, struct link *l, const char *words);
+};
+
+struct piece {                       /* one frame that waits */
+    STAILQ_ENTRY(piece) next;
+    size_t       len, bulk;          /* bytes; of them that cost credit */
+    struct link *from;               /* who gets credit when it has gone; or NULL */
+    char         data[];
+};
+STAILQ_HEAD(pieces, piece);
+
+struct link {
+    struct ev_loop *loop;            /* borrowed, as ops and host */
+    const struct link_ops *ops;
+    void           *host;
+    int             in, out;         /* owned; out may be in (a socket) */
+    ev_io           readable, writable;
+    ev_timer        timer;
+    struct lease    lease;
+    struct framer   framer;
+    struct msg      msg;             /* the message being read */
+    struct buf      head, payload;   /* owned: one whose payload is not complete */
+    size_t          want;            /* of payload */
+    struct pieces   wait[LINK_CLASSES];  /* owned */
+    struct buf      now;             /* owned: being written */
+    size_t          credit;          /* bulk that may still be sent */
+    size_t          queued;          /* bulk in wait */
+    size_t          owed;            /* taken here and not yet granted again */
+    const char     *marker;          /* awaited first words; NULL: they have come */
+    struct buf      noise;           /* owned: what has come before them */
+    bool            closed;
+};
+
+/* A link over two descriptors, which it makes non-blocking and closes at its end.
+ * beat and lease in seconds (lease.h).  NULL: no memory. */
+struct link *link_new(struct ev_loop *loop, int in, int out, double beat, double lease,
+                      const struct link_ops *ops, void *host);
+void link_free(struct link *l);
+/* Before frames come, the other end is to say a line that begins with marker; what
+ * comes earlier is noise. */
+void link_await(struct link *l, const char *marker);
+
+/* Queue a frame that was made by format, with its payload. */
+void link_send(struct link *l, enum link_class c, const char *frame, size_t frame_len,
+               const char *payload, size_t len);
+/* Make the frame of m (payload is added to it) and queue it.  Bulk: from, if not NULL,
+ * is granted as much when it has gone. */
+void link_message(struct link *l, enum link_class c, struct msg *m, const char *payload,
+                  size_t len, struct link *from);
+/* How much bulk may be queued now, bytes. */
+size_t link_room(const struct link *l);
+/* len bytes of bulk have been dealt with: that much more may come. */
+void   link_grant(struct link *l, size_t len);
+/* Everything queued has been written. */
+bool   link_idle(const struct link *l);
+/* Write what can be written now, for a link that ends: at most `seconds`. */
+void   link_drain(struct link *l, double seconds);
+/* Say nothing more: the other end sees the end of the stream. */
+void   link_shut(struct link *l);
+
+#endif

@@ -1,0 +1,250 @@
+/* node_start.c - give every rank its descriptors and environment, and start it. */
+#include "mpiexec_lite/node.h"
+
+#include "mpiexec_lite/env.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* The two ends of a pipe or socket pair; -1: none. */
+struct ends {
+    int  ours, theirs;
+    bool lent;               /* theirs is somebody's who keeps it */
+};
+
+struct rank_ends {
+    struct ends pmi, out, err, in;
+};
+
+static void close_end(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static void close_theirs(struct rank_ends *x)
+{
+    close_end(&x->pmi.theirs);
+    close_end(&x->out.theirs);
+    if (!x->err.lent)
+        close_end(&x->err.theirs);
+    if (!x->in.lent)
+        close_end(&x->in.theirs);
+}
+
+static void close_ours(struct rank_ends *x)
+{
+    close_end(&x->pmi.ours);
+    close_end(&x->out.ours);
+    close_end(&x->err.ours);
+    close_end(&x->in.ours);
+}
+
+/* A pipe whose end `ours` (0: read, 1: write) does not block. */
+static int make_pipe(struct ends *x, int ours)
+{
+    int fd[2];
+
+    if (pipe2(fd, O_CLOEXEC) < 0)
+        return -1;
+    x->ours = fd[ours];
+    x->theirs = fd[!ours];
+    return fcntl(x->ours, F_SETFL, O_NONBLOCK);
+}
+
+static int make_pmi(struct ends *x)
+{
+    int fd[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) < 0)
+        return -1;
+    x->ours = fd[0];
+    x->theirs = fd[1];
+    return 0;
+}
+
+/* Most ranks have no stdin: they share one descriptor of /dev/null. */
+static int no_input(struct node *n)
+{
+    if (n->null < 0)
+        n->null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    return n->null;
+}
+
+/* stdin of a rank: a pipe of the feed, our own or a file, or nothing. */
+static int make_input(struct node *n, int rank, struct ends *x)
+{
+    const struct plan *p = n->args.plan;
+    bool chosen = p->stdin_mode == STDIN_ALL ||
+                  (p->stdin_mode != STDIN_NONE && p->stdin_rank == rank);
+
+    if (chosen && n->feed)
+        return make_pipe(x, 1);
+    x->lent = true;
+    x->theirs = chosen ? n->args.input : no_input(n);
+    return x->theirs < 0 ? -1 : 0;
+}
+
+/* Merged with stdout, stderr is the same pipe, so that a rank's own order stays. */
+static int make_errors(struct node *n, struct rank_ends *x)
+{
+    if (!n->args.plan->merge)
+        return make_pipe(&x->err, 0);
+    x->err.theirs = x->out.theirs;
+    x->err.lent = true;
+    return 0;
+}
+
+static int make_ends(struct node *n, int rank, struct rank_ends *x)
+{
+    static const struct ends none = { -1, -1, false };
+
+    *x = (struct rank_ends){ none, none, none, none };
+    if ((!n->listener && make_pmi(&x->pmi) < 0) || make_pipe(&x->out, 0) < 0 ||
+        make_errors(n, x) < 0 || make_input(n, rank, &x->in) < 0)
+        return -1;
+    return 0;
+}
+
+/* The launcher's ends go to those who serve them; on failure too they are taken. */
+static int take_ends(struct node *n, struct rank *r, struct rank_ends *x, struct err *e)
+{
+    int rc = output_add(n->output, r->rank, x->out.ours, x->err.ours, e);
+
+    x->out.ours = x->err.ours = -1;
+    if (rc < 0)
+        close_ours(x);
+    if (x->in.ours >= 0 && feed_add(n->feed, x->in.ours) < 0)
+        rc = err_set(e, ERR_NOMEM, "no memory for stdin");
+    x->in.ours = -1;
+    if (x->pmi.ours >= 0 && pmi_conn_init(&r->conn, &n->conn_env, n->job,
+                                          job_member(n->job, r->rank), x->pmi.ours) < 0)
+        rc = err_set(e, ERR_NOMEM, "no memory for rank %d", r->rank);
+    x->pmi.ours = -1;
+    return rc;
+}
+
+/* What a block's ranks have in common, and room for what they have not. */
+struct block {
+    size_t       app;
+    char       **envp;           /* owned */
+    size_t       common;         /* entries of envp that all have */
+};
+
+static pid_t start_process(struct node *n, const struct rank *r, struct block *b,
+                           const struct rank_ends *x, const char **step)
+{
+    const struct app *app = &n->args.plan->apps[b->app];
+    struct rank_env vars = { .fd = x->pmi.theirs, .rank = r->rank, .size = n->args.place->size,
+                             .port = n->listener ? listen_address(n->listener) : NULL,
+                             .local_rank = (int)(r - n->ranks), .local_size = n->n,
+                             .jobid = n->args.jobid, .hostname = n->args.hostname };
+    struct child_spec spec = { .path = n->args.programs[b->app], .argv = app->argv.v,
+                               .envp = b->envp, .dir = app->wdir, .in = x->in.theirs,
+                               .out = x->out.theirs, .err = x->err.theirs,
+                               .keep = x->pmi.theirs, .user = n->args.user };
+    char text[ENV_RANK_TEXT];
+
+    *step = "environment";
+    if (env_rank_vars(&vars, text, sizeof text, b->envp + b->common, NULL) < 0) {
+        errno = E2BIG;
+        return -1;
+    }
+    return child_start(&spec, step);
+}
+
+static void failed_to_start(struct node *n, int rank, size_t app, const char *step,
+                            int errnum)
+{
+    char text[PATH_MAX + 16];
+
+    if (!strcmp(step, "chdir"))
+        snprintf(text, sizeof text, "chdir to %s", n->args.plan->apps[app].wdir);
+    else
+        snprintf(text, sizeof text, "%s", step);
+    n->ops->not_started(n->host, rank, text, errnum);
+}
+
+/* False when the rank could not be started, which is told.  Our ends are taken first,
+ * as an output file that cannot be opened should start nothing. */
+static bool start_rank(struct node *n, struct rank *r, struct block *b)
+{
+    const char *step = "descriptors";
+    struct rank_ends x;
+    struct err e = { 0 };
+    pid_t pid = -1;
+
+    if (make_ends(n, r->rank, &x) < 0) {
+        failed_to_start(n, r->rank, b->app, step, errno);
+        close_ours(&x);
+    } else if (take_ends(n, r, &x, &e) < 0) {
+        n->ops->broken(n->host, e.text);
+    } else {
+        pid = start_process(n, r, b, &x, &step);
+        if (pid < 0)
+            failed_to_start(n, r->rank, b->app, step, errno);
+    }
+    close_theirs(&x);
+    if (pid < 0)
+        return false;
+    r->pid = pid;
+    n->running++;
+    n->ops->started(n->host, r->rank, pid);
+    return true;
+}
+
+static int prepare_block(struct node *n, struct block *b, size_t app, struct err *e)
+{
+    const struct strlist *env = &n->args.envs[app];
+
+    free(b->envp);
+    b->app = app;
+    b->common = env->n;
+    b->envp = malloc((env->n + ENV_RANK_MAX) * sizeof *b->envp);
+    if (!b->envp)
+        return err_set(e, ERR_NOMEM, "no memory for an environment");
+    if (env->n)
+        memcpy(b->envp, env->v, env->n * sizeof *b->envp);
+    return 0;
+}
+
+/* Three descriptors a rank, and more for what it asks; some for everything else. */
+int node_check_files(struct node *n, struct err *e)
+{
+    size_t each = 3 + !!n->feed + !!n->args.plan->outfile + !!n->args.plan->errfile;
+    size_t want = (size_t)n->n * each + 64;
+    struct rlimit now = n->args.user->files;
+
+    now.rlim_cur = now.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &now);
+    getrlimit(RLIMIT_NOFILE, &now);
+    if (now.rlim_cur < want)
+        return err_set(e, ERR_OTHER, "%d ranks need %zu descriptors, the limit is %ju "
+                       "(ulimit -n)", n->n, want, (uintmax_t)now.rlim_cur);
+    return 0;
+}
+
+int node_start(struct node *n, struct err *e)
+{
+    struct block b = { .app = SIZE_MAX };
+    int rc = 0;
+
+    for (int i = 0; i < n->n && rc == 0; i++) {
+        size_t app = plan_app_of(n->args.plan, n->ranks[i].rank);
+
+        if (app != b.app)
+            rc = prepare_block(n, &b, app, e);
+        if (rc < 0 || !start_rank(n, &n->ranks[i], &b))
+            break;
+    }
+    free(b.envp);
+    return rc;
+}

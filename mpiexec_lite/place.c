@@ -1,0 +1,223 @@
+/* place.c - see place.h */
+#include "mpiexec_lite/place.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Runs being made. */
+struct placer {
+    const struct host *hosts;
+    size_t      nhosts;
+    struct placement *out;
+    size_t      cap;         /* of out->runs */
+    long       *used;        /* ranks by node; owned */
+    long        round;       /* blocks without a list of their own: every node may hold */
+    size_t      at;          /* round times its slots; nodes before `at` do already */
+};
+
+static int no_memory(struct err *e)
+{
+    return err_set(e, ERR_NOMEM, "no memory to place ranks");
+}
+
+/* Room for one more run. */
+static int runs_grow(struct placement *pl, size_t *cap)
+{
+    size_t want = *cap ? *cap * 2 : 16;
+    struct run *runs;
+
+    if (pl->nruns < *cap)
+        return 0;
+    runs = reallocarray(pl->runs, want, sizeof *runs);
+    if (!runs)
+        return -1;
+    pl->runs = runs;
+    *cap = want;
+    return 0;
+}
+
+/* The next n ranks are on this node. */
+static int add_run(struct placement *pl, size_t *cap, int node, int n, struct err *e)
+{
+    struct run *last = pl->nruns ? &pl->runs[pl->nruns - 1] : NULL;
+
+    if (n < 1 || n > INT_MAX - pl->size)
+        return err_set(e, ERR_INVALID_VAL, "%d ranks after %d cannot be placed", n, pl->size);
+    if (last && last->node == node) {
+        last->n += n;
+    } else {
+        if (runs_grow(pl, cap) < 0)
+            return no_memory(e);
+        pl->runs[pl->nruns++] = (struct run){ .node = node, .n = n, .first = pl->size };
+    }
+    pl->size += n;
+    return 0;
+}
+
+/* Give a node as many of *left ranks as it may hold in this round. */
+static int fill_node(struct placer *p, size_t node, long round, int *left, struct err *e)
+{
+    long room = round * p->hosts[node].slots - p->used[node];
+    int n = room < *left ? (int)room : *left;
+
+    if (room <= 0)
+        return 0;
+    p->used[node] += n;
+    *left -= n;
+    return add_run(p->out, &p->cap, (int)node, n, e);
+}
+
+/* Ranks of a block that may run anywhere: on from where the last such block ended. */
+static int place_anywhere(struct placer *p, int left, struct err *e)
+{
+    while (left) {
+        if (fill_node(p, p->at, p->round, &left, e) < 0)
+            return -1;
+        if (left && ++p->at == p->nhosts) {
+            p->at = 0;
+            p->round++;
+        }
+    }
+    return 0;
+}
+
+/* The first round in which one of the nodes has room. */
+static long round_with_room(const struct placer *p, const struct app *a)
+{
+    long best = LONG_MAX;
+
+    for (size_t i = 0; i < a->nnodes; i++) {
+        long full = p->used[a->nodes[i]] / p->hosts[a->nodes[i]].slots;
+
+        if (full < best)
+            best = full;
+    }
+    return best + 1;
+}
+
+static int place_on_nodes(struct placer *p, const struct app *a, struct err *e)
+{
+    int left = a->n;
+
+    for (long round = round_with_room(p, a); left; round++)
+        for (size_t i = 0; i < a->nnodes && left; i++)
+            if (fill_node(p, a->nodes[i], round, &left, e) < 0)
+                return -1;
+    return 0;
+}
+
+static int place_blocks(struct placer *p, const struct plan *plan, struct err *e)
+{
+    for (size_t i = 0; i < plan->napps; i++) {
+        const struct app *a = &plan->apps[i];
+        int rc = a->nnodes ? place_on_nodes(p, a, e) : place_anywhere(p, a->n, e);
+
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Neighbouring runs of equal length on nodes with consecutive numbers share a block
+ * of the map. */
+static int make_map(struct placement *pl, struct err *e)
+{
+    struct mapping_block *b = NULL;
+
+    pl->map = calloc(pl->nruns + 1, sizeof *pl->map);
+    if (!pl->map)
+        return no_memory(e);
+    for (size_t i = 0; i < pl->nruns; i++) {
+        const struct run *r = &pl->runs[i];
+
+        if (b && r->n == b->ranks && r->node == b->first + b->nodes) {
+            b->nodes++;
+        } else {
+            b = &pl->map[pl->nmap++];
+            *b = (struct mapping_block){ .first = r->node, .nodes = 1, .ranks = r->n };
+        }
+    }
+    return 0;
+}
+
+int place_ranks(const struct plan *plan, struct placement *out, struct err *e)
+{
+    struct placer p = { .hosts = plan->hosts, .nhosts = plan->nhosts, .out = out,
+                        .round = 1 };
+    int rc;
+
+    *out = (struct placement){ 0 };
+    p.used = calloc(plan->nhosts, sizeof *p.used);
+    rc = p.used ? place_blocks(&p, plan, e) : no_memory(e);
+    free(p.used);
+    if (rc == 0)
+        rc = make_map(out, e);
+    if (rc < 0)
+        placement_clear(out);
+    return rc;
+}
+
+int place_runs(const struct run *runs, size_t n, struct placement *out, struct err *e)
+{
+    size_t cap = 0;
+    int rc = 0;
+
+    *out = (struct placement){ 0 };
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = add_run(out, &cap, runs[i].node, runs[i].n, e);
+    if (rc == 0)
+        rc = make_map(out, e);
+    if (rc < 0)
+        placement_clear(out);
+    return rc;
+}
+
+void placement_clear(struct placement *pl)
+{
+    free(pl->runs);
+    free(pl->map);
+    *pl = (struct placement){ 0 };
+}
+
+int placement_node(const struct placement *pl, int rank)
+{
+    size_t low = 0, high = pl->nruns;        /* the run is in low .. high - 1 */
+
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (rank < pl->runs[middle].first)
+            high = middle;
+        else
+            low = middle;
+    }
+    return pl->runs[low].node;
+}
+
+/* How many ranks a node has. */
+static int count_ranks(const struct placement *pl, int node)
+{
+    int n = 0;
+
+    for (size_t i = 0; i < pl->nruns; i++)
+        if (pl->runs[i].node == node)
+            n += pl->runs[i].n;
+    return n;
+}
+
+int placement_ranks(const struct placement *pl, int node, int **ranks)
+{
+    int n = count_ranks(pl, node), *to;
+
+    *ranks = NULL;
+    if (!n)
+        return 0;
+    to = *ranks = calloc((size_t)n, sizeof *to);
+    if (!to)
+        return -1;
+    for (size_t i = 0; i < pl->nruns; i++)
+        for (int k = 0; pl->runs[i].node == node && k < pl->runs[i].n; k++)
+            *to++ = pl->runs[i].first + k;
+    return n;
+}

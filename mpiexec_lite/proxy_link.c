@@ -1,0 +1,316 @@
+/* proxy_link.c - what a proxy says to the server above, and passes on from below. */
+#include "mpiexec_lite/proxy_impl.h"
+
+#include "mpiexec_lite/fatal.h"
+#include "wire/limits.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct msg *proxy_message(struct proxy *p, const char *cmd)
+{
+    msg_start(&p->msg, cmd);
+    return &p->msg;
+}
+
+void proxy_send(struct proxy *p, const char *payload, size_t len)
+{
+    link_message(p->up, LINK_CONTROL, &p->msg, payload, len, NULL);
+}
+
+void proxy_send_event(struct proxy *p, const char *kind, int rank, int code, const char *text)
+{
+    const struct rank *r = node_rank(&p->node, rank);
+    struct msg *m = proxy_message(p, "event");
+
+    msg_str(m, "kind", kind);
+    msg_int(m, "rank", rank);
+    msg_int(m, "pid", r ? r->pid : 0);
+    msg_int(m, "pmi", r ? (int)r->pmi : 0);
+    msg_int(m, "code", code);
+    msg_str(m, "text", text);
+    proxy_send(p, NULL, 0);
+}
+
+/* --- from above -------------------------------------------------------- */
+
+static int number(const struct msg *m, const char *key, long long min, long long max,
+                  long long *out, struct err *e)
+{
+    const struct pair *pair = msg_find(m, key);
+
+    if (!pair)
+        return err_set(e, ERR_INVALID_ARG, "%s: no %s", m->cmd, key);
+    return pair_int(pair, min, max, out, e);
+}
+
+/* As it came, to all below. */
+static void pass_down(struct proxy *p, const struct msg *m)
+{
+    struct msg *out = proxy_message(p, m->cmd);
+
+    for (size_t i = 0; i < m->n; i++)
+        msg_bytes(out, m->pairs[i].key, m->pairs[i].val, m->pairs[i].len);
+    remotes_send(&p->below, out);
+}
+
+static int on_setup(struct proxy *p, const struct msg *m, const char *payload, size_t len,
+                    struct err *e)
+{
+    long long position;
+
+    if (p->position)
+        return err_set(e, ERR_INVALID_ARG, "set up already");
+    if (number(m, "position", 1, INT_MAX, &position, e) < 0)
+        return -1;
+    return proxy_set_up(p, (int)position, payload, len, e);
+}
+
+static int on_grow(struct proxy *p, const struct msg *m, const char *payload, size_t len,
+                   struct err *e)
+{
+    long long width, trial = 0;
+
+    (void)payload;
+    (void)len;
+    if (number(m, "width", 0, INT_MAX, &width, e) < 0 ||
+        number(m, "trial", 0, 1, &trial, e) < 0)
+        return -1;
+    return proxy_grow(p, (int)width, trial, e);
+}
+
+static int on_start(struct proxy *p, const struct msg *m, const char *payload, size_t len,
+                    struct err *e)
+{
+    (void)payload;
+    (void)len;
+    (void)e;
+    pass_down(p, m);
+    proxy_start(p);
+    return 0;
+}
+
+static int on_signal(struct proxy *p, const struct msg *m, const char *payload, size_t len,
+                     struct err *e)
+{
+    long long signo, rank = -1;
+
+    (void)payload;
+    (void)len;
+    if (number(m, "signo", 1, 64, &signo, e) < 0 ||
+        (msg_find(m, "rank") && number(m, "rank", 0, INT_MAX, &rank, e) < 0))
+        return -1;
+    pass_down(p, m);
+    node_kill(&p->node, (int)rank, (int)signo);
+    return 0;
+}
+
+static int on_report(struct proxy *p, const struct msg *m, const char *payload, size_t len,
+                     struct err *e)
+{
+    (void)payload;
+    (void)len;
+    (void)e;
+    pass_down(p, m);
+    if (p->node.job)
+        node_report(&p->node);
+    return 0;
+}
+
+static int on_sweep(struct proxy *p, const struct msg *m, const char *payload, size_t len,
+                    struct err *e)
+{
+    (void)payload;
+    (void)len;
+    (void)e;
+    pass_down(p, m);
+    proxy_sweep(p);
+    return 0;
+}
+
+static int on_close_streams(struct proxy *p, const struct msg *m, const char *payload,
+                            size_t len, struct err *e)
+{
+    (void)payload;
+    (void)len;
+    (void)e;
+    pass_down(p, m);
+    proxy_close_streams(p);
+    return 0;
+}
+
+static int on_finish(struct proxy *p, const struct msg *m, const char *payload, size_t len,
+                     struct err *e)
+{
+    (void)payload;
+    (void)len;
+    (void)e;
+    pass_down(p, m);
+    proxy_finish(p);
+    return 0;
+}
+
+/* A piece of stdin, or (nothing) its end, for the ranks of a position; -1: of all. */
+static int on_stdin(struct proxy *p, const struct msg *m, const char *payload, size_t len,
+                    struct err *e)
+{
+    struct remote *to;
+    long long position;
+
+    if (number(m, "position", -1, INT_MAX, &position, e) < 0)
+        return -1;
+    link_grant(p->up, len);
+    for (int i = 0; i < p->below.n; i++) {
+        to = &p->below.v[i];
+        if (to->state != REMOTE_UP ||
+            (position >= 0 && to != remotes_towards(&p->below, (int)position)))
+            continue;
+        msg_int(proxy_message(p, "stdin"), "position", position);
+        link_message(to->link, LINK_BULK, &p->msg, payload, len, NULL);
+    }
+    if (!p->node.feed || (position >= 0 && position != p->position))
+        return 0;
+    if (len)
+        feed_write(p->node.feed, payload, len);
+    else
+        feed_end(p->node.feed);
+    return 0;
+}
+
+static const struct {
+    const char *cmd;
+    int (*run)(struct proxy *p, const struct msg *m, const char *payload, size_t len,
+               struct err *e);
+    bool early;                      /* makes sense before the set-up */
+} from_above[] = {
+    { "setup", on_setup, true }, { "grow", on_grow, false }, { "start", on_start, false },
+    { "signal", on_signal, false }, { "tell-states", on_report, false },
+    { "sweep", on_sweep, false }, { "close-streams", on_close_streams, false },
+    { "finish", on_finish, true }, { "stdin", on_stdin, false },
+};
+
+static int message_from_above(void *host, struct link *l, const struct msg *m,
+                              const char *payload, size_t len, struct err *e)
+{
+    struct proxy *p = host;
+
+    (void)l;
+    for (size_t i = 0; i < sizeof from_above / sizeof *from_above; i++)
+        if (!strcmp(from_above[i].cmd, m->cmd)) {
+            if (!p->position && !from_above[i].early)
+                return err_set(e, ERR_INVALID_ARG, "%.40s before the set-up", m->cmd);
+            return from_above[i].run(p, m, payload, len, e);
+        }
+    if (p->peer && p->node.job && peer_input(p->peer, m, payload, len, e) == 0)
+        return 0;
+    return e->code ? -1 : err_set(e, ERR_OTHER, "unknown message %.40s", m->cmd);
+}
+
+static void closed_from_above(void *host, struct link *l, const char *why)
+{
+    struct proxy *p = host;
+
+    (void)l;
+    if (*why && !p->done)
+        fprintf(stderr, "pmi2_proxy: the launcher is lost: %s\n", why);
+    ev_break(p->loop, EVBREAK_ALL);
+}
+
+static void room_above(void *host, struct link *l)
+{
+    struct proxy *p = host;
+
+    (void)l;
+    if (p->node.output)
+        output_go_on(p->node.output);
+}
+
+const struct link_ops proxy_link_ops = {
+    .message = message_from_above, .closed = closed_from_above, .room = room_above,
+};
+
+/* --- from below -------------------------------------------------------- */
+
+/* As it came, to the one above, in its class. */
+static void pass_up(struct proxy *p, struct remote *r, enum link_class c, const struct msg *m,
+                    const char *payload, size_t len)
+{
+    struct msg *out = proxy_message(p, m->cmd);
+
+    for (size_t i = 0; i < m->n; i++)
+        if (strcmp(m->pairs[i].key, "payload"))
+            msg_bytes(out, m->pairs[i].key, m->pairs[i].val, m->pairs[i].len);
+    link_message(p->up, c, out, payload, len, c == LINK_BULK && len ? r->link : NULL);
+}
+
+static int message_from_below(void *host, struct remote *r, const struct msg *m,
+                              const char *payload, size_t len, struct err *e)
+{
+    struct proxy *p = host;
+    long long left = 0;
+
+    if (!strcmp(m->cmd, "ended")) {
+        buf_add(&p->ended, payload, len);        /* together with our own */
+    } else if (!strcmp(m->cmd, "done")) {
+        if (number(m, "left", 0, INT_MAX, &left, e) < 0)
+            return -1;
+        p->left += (int)left;
+        remote_done(r);
+    } else if (!strcmp(m->cmd, "out") || !strcmp(m->cmd, "quiet")) {
+        pass_up(p, r, LINK_BULK, m, payload, len);
+    } else {
+        pass_up(p, r, LINK_CONTROL, m, payload, len);
+    }
+    return 0;
+}
+
+static void below_connected(void *host, int position)
+{
+    struct proxy *p = host;
+    struct remote *r = remotes_towards(&p->below, position);
+
+    msg_int(proxy_message(p, "connected"), "position", position);
+    proxy_send(p, NULL, 0);
+    if (p->tried && !p->grown)
+        return;                              /* what it is to do depends on the trial */
+    msg_int(proxy_message(p, "grow"), "width", p->tree.width);
+    msg_int(&p->msg, "trial", 0);
+    link_message(r->link, LINK_CONTROL, &p->msg, NULL, 0, NULL);
+}
+
+static void tell_position(struct proxy *p, const char *cmd, int position, const char *why)
+{
+    msg_int(proxy_message(p, cmd), "position", position);
+    msg_str(&p->msg, "text", why);
+    proxy_send(p, NULL, 0);
+}
+
+static void below_failed(void *host, int position, const char *why)
+{
+    tell_position(host, "failed", position, why);
+}
+
+static void below_lost(void *host, int position, const char *why)
+{
+    tell_position(host, "lost", position, why);
+}
+
+static void below_room(void *host)
+{
+    (void)host;                              /* stdin never waits: see root_input.c */
+}
+
+static void below_tell(void *host, const char *text)
+{
+    struct proxy *p = host;
+
+    msg_str(proxy_message(p, "tell"), "text", text);
+    proxy_send(p, NULL, 0);
+}
+
+const struct remote_ops proxy_remote_ops = {
+    .message = message_from_below, .connected = below_connected, .failed = below_failed,
+    .lost = below_lost, .room = below_room, .tell = below_tell,
+};

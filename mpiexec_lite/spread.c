@@ -1,0 +1,115 @@
+/* spread.c - see spread.h */
+#include "mpiexec_lite/spread.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int spread_quote(const char *word, struct buf *out)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_./+:@%,-";
+
+    if (strpbrk(word, "\r\n"))
+        return -1;
+    if (*word && word[strspn(word, plain)] == '\0') {
+        buf_str(out, word);
+        return 0;
+    }
+    buf_char(out, '\'');
+    for (; *word; word++)
+        if (*word == '\'' || *word == '\\' || *word == '!') {
+            buf_str(out, "'\\");         /* outside quotes, escaped: in all of them */
+            buf_char(out, *word);
+            buf_char(out, '\'');
+        } else {
+            buf_char(out, *word);
+        }
+    buf_char(out, '\'');
+    return 0;
+}
+
+void spread_staging(size_t size, const char *sha256, struct buf *out)
+{
+    buf_printf(out, "exec /bin/sh -c 'umask 077; "
+               "d=$(mktemp -d \"${XDG_RUNTIME_DIR:-${TMPDIR:-/tmp}}/pmi2_proxy.XXXXXX\") || exit 125; "
+               "trap \"rm -rf $d\" 0 1 2 15; "
+               "head -c %zu >$d/pmi2_proxy && echo \"%s  $d/pmi2_proxy\" | sha256sum -c >/dev/null "
+               "&& chmod 700 $d/pmi2_proxy && $d/pmi2_proxy --staged'", size, sha256);
+}
+
+/* ssh and its options: no terminal, no questions, no waiting for ever. */
+static int add_ssh(const struct launch_options *o, const struct host *h, struct strlist *out)
+{
+    static const char *const fixed[] = {
+        "-T", "-oBatchMode=yes", "-oConnectTimeout=10", "-oServerAliveInterval=15",
+    };
+    int rc = strlist_add(out, o->exec ? o->exec : "ssh");
+
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+        rc |= strlist_add(out, fixed[i]);
+    rc |= strlist_add(out, o->forward_x ? "-X" : "-x");
+    for (size_t i = 0; i < o->extra.n; i++)
+        rc |= strlist_add(out, o->extra.v[i]);
+    if (h->user)
+        rc |= strlist_add(out, "-l") | strlist_add(out, h->user);
+    return rc | strlist_add(out, "--") | strlist_add(out, h->name);
+}
+
+int spread_command(const struct launch_options *o, const struct host *h,
+                   enum proxy_where where, const char *path, const char *staging,
+                   struct strlist *out, struct err *e)
+{
+    const char *program = where == PROXY_IN_PATH ? "pmi2_proxy" : o->proxy ? o->proxy : path;
+    struct buf word = BUF_INIT;
+    int rc = 0;
+
+    if (o->launcher == LAUNCHER_FORK) {
+        rc = strlist_add(out, program);
+    } else {
+        rc = add_ssh(o, h, out);
+        if (where == PROXY_STAGED)
+            buf_str(&word, staging);
+        else if (spread_quote(program, &word) < 0)
+            rc = err_set(e, ERR_INVALID_VAL, "the path of pmi2_proxy has a line break");
+        if (rc == 0)
+            rc = strlist_add(out, word.failed ? "" : buf_bytes(&word));
+    }
+    if (rc < 0 && !e->code)
+        err_set(e, ERR_NOMEM, "no memory for a command");
+    buf_clear(&word);
+    return rc < 0 ? -1 : 0;
+}
+
+static bool has_one_of(const char *text, const char *const *words)
+{
+    for (; *words; words++)
+        if (strcasestr(text, *words))
+            return true;
+    return false;
+}
+
+bool spread_is_reset(const char *words)
+{
+    static const char *const resets[] = {
+        "connection reset", "connection closed by", "connection timed out during banner",
+        "kex_exchange_identification", "ssh_exchange_identification", "broken pipe", NULL
+    };
+
+    return has_one_of(words, resets);
+}
+
+bool spread_not_found(int status, const char *words)
+{
+    static const char *const missing[] = {
+        "not found", "no such file", "unknown command", NULL
+    };
+
+    return status == 127 || (status && status != 255 && has_one_of(words, missing));
+}
+
+double spread_pause(int tries, unsigned random)
+{
+    double base = 0.1 * (double)(1 << (tries < 5 ? tries : 5));
+
+    return base * (0.5 + (double)(random % 1024) / 1024);
+}

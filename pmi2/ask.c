@@ -1,0 +1,399 @@
+/* ask.c - what a server does not have is asked of the one above, up to the root.
+ *
+ * Equal questions about a key share one message.  The answer brings the whole
+ * block of data that the key belongs to, and every server on the way keeps it.
+ * A key that the root does not have is remembered until the next release. */
+#include "pmi2/core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct asker {                           /* a server below that waits for the answer */
+    struct peer *peer;
+    unsigned     id;                     /* its own number of the question */
+    SLIST_ENTRY(asker) next;
+};
+
+struct ask {
+    TAILQ_ENTRY(ask) in_server;
+    struct job    *job;
+    unsigned       id;
+    char          *key;                  /* owned; NULL: about a name */
+    struct waiters waiters;              /* requests of ranks here */
+    SLIST_HEAD(, asker) below;
+};
+
+static void ask_free(struct ask *a)
+{
+    struct asker *x;
+
+    TAILQ_REMOVE(&a->job->server->asks, a, in_server);
+    while ((x = SLIST_FIRST(&a->below))) {
+        SLIST_REMOVE_HEAD(&a->below, next);
+        free(x);
+    }
+    free(a->key);
+    free(a);
+}
+
+/* Requests that still wait belong to connections, which end after this. */
+static void ask_drop(struct ask *a)
+{
+    struct request *rq;
+
+    TAILQ_FOREACH(rq, &a->waiters.list, in_wait)
+        rq->waits = NULL;
+    ask_free(a);
+}
+
+static void forget_peer(struct ask *a, const struct peer *p)
+{
+    struct asker *x, *next;
+
+    for (x = SLIST_FIRST(&a->below); x; x = next) {
+        next = SLIST_NEXT(x, next);
+        if (x->peer != p)
+            continue;
+        SLIST_REMOVE(&a->below, x, asker, next);
+        free(x);
+    }
+}
+
+void asks_forget(struct server *s, const struct peer *p)
+{
+    struct ask *a, *next;
+
+    for (a = TAILQ_FIRST(&s->asks); a; a = next) {
+        next = TAILQ_NEXT(a, in_server);
+        if (!p || p->up)
+            ask_drop(a);
+        else
+            forget_peer(a, p);
+    }
+}
+
+static struct ask *ask_new(struct job *j, const char *key)
+{
+    struct ask *a = calloc(1, sizeof *a);
+
+    if (!a || (key && !(a->key = strdup(key)))) {
+        free(a);
+        return NULL;
+    }
+    a->job = j;
+    a->id = ++j->server->ask_id;
+    waiters_init(&a->waiters);
+    SLIST_INIT(&a->below);
+    TAILQ_INSERT_TAIL(&j->server->asks, a, in_server);
+    return a;
+}
+
+static struct ask *find_ask(struct server *s, unsigned id)
+{
+    struct ask *a;
+
+    TAILQ_FOREACH(a, &s->asks, in_server)
+        if (a->id == id)
+            return a;
+    return NULL;
+}
+
+static int add_asker(struct ask *a, struct peer *p, unsigned id)
+{
+    struct asker *x = malloc(sizeof *x);
+
+    if (!x)
+        return -1;
+    *x = (struct asker){ .peer = p, .id = id };
+    SLIST_INSERT_HEAD(&a->below, x, next);
+    return 0;
+}
+
+/* --- keys -------------------------------------------------------------- */
+
+/* The question about this key that is under way, or a new one. */
+static struct ask *question(struct job *j, const char *key)
+{
+    struct server *s = j->server;
+    struct ask *a;
+
+    TAILQ_FOREACH(a, &s->asks, in_server)
+        if (a->job == j && a->key && !strcmp(a->key, key))
+            return a;
+    a = ask_new(j, key);
+    if (!a)
+        return NULL;
+    peer_message(j, "kvs-get");
+    msg_int(&s->out, "id", a->id);
+    msg_str(&s->out, "key", key);
+    peer_send(s->up, NULL, 0);
+    return a;
+}
+
+static bool known_missing(const struct job *j, const char *key)
+{
+    struct kvs_entry en;
+
+    return is_root(j->server) || (j->missing && kvs_get(j->missing, key, &en));
+}
+
+/* It is no harm if this is not remembered. */
+static void remember_missing(struct job *j, const char *key)
+{
+    if (!j->missing)
+        j->missing = kvs_new(j->server->seed, LIMIT_NODE_BYTES);
+    if (j->missing)
+        kvs_put(j->missing, 0, key, "", 0, NULL);
+}
+
+enum outcome ask_key(struct request *rq, const char *key, struct err *e)
+{
+    struct job *j = request_job(rq);
+    struct request *kept = NULL;
+    struct ask *a;
+
+    if (known_missing(j, key))
+        return NOT_FOUND;
+    rq->text[0] = strdup(key);
+    a = rq->text[0] ? question(j, key) : NULL;
+    if (a)
+        kept = request_park(rq, &a->waiters, e);
+    else
+        err_set(e, ERR_NOMEM, "no memory to ask for a key");
+    if (!kept)
+        free(rq->text[0]);
+    rq->text[0] = NULL;
+    return kept ? PARKED : FAILED;
+}
+
+/* Tell a server below: the block of the key, or that there is none (NULL). */
+static void tell_block(struct peer *p, struct job *j, unsigned id,
+                       const struct kvs_entry *found)
+{
+    struct server *s = j->server;
+    struct buf block = BUF_INIT;
+
+    if (found)
+        share_add_block(j, found, &block);
+    peer_message(j, "answer");
+    msg_int(&s->out, "id", id);
+    msg_int(&s->out, "rc", found && !block.failed ? 0 : 1);
+    peer_send(p, buf_bytes(&block), block.len);
+    buf_clear(&block);
+}
+
+int ask_get(struct peer *p, struct job *j, const struct msg *m, const char *payload,
+            size_t len, struct err *e)
+{
+    const char *key = msg_get(m, "key");
+    struct kvs_entry found;
+    long long id;
+    struct ask *a;
+
+    (void)payload;
+    (void)len;
+    if (p->up || !key || strlen(key) > LIMIT_KEY || peer_int(m, "id", 0, UINT32_MAX, &id, e) < 0)
+        return err_set(e, ERR_INVALID_ARG, "a key and its number, from below, wanted");
+    if (kvs_get(j->kvs, key, &found))
+        tell_block(p, j, (unsigned)id, &found);
+    else if (known_missing(j, key))
+        tell_block(p, j, (unsigned)id, NULL);
+    else if (!(a = question(j, key)) || add_asker(a, p, (unsigned)id) < 0)
+        return err_set(e, ERR_NOMEM, "no memory to ask for a key");
+    return 0;
+}
+
+static void answer_rank(struct request *rq, const struct kvs_entry *found)
+{
+    struct err e;
+
+    err_set(&e, ERR_OTHER, "key not found");
+    if (found)
+        reply_text(rq, 0, found->value, found->len);
+    request_finish(rq, found ? REPLY : NOT_FOUND, &e);
+}
+
+/* Everybody who asked for the key is told what there is of it now. */
+static void answer_key(struct ask *a)
+{
+    struct job *j = a->job;
+    struct kvs_entry found;
+    bool there = kvs_get(j->kvs, a->key, &found) > 0;
+    struct request *rq;
+    struct asker *x;
+
+    if (!there)
+        remember_missing(j, a->key);
+    SLIST_FOREACH(x, &a->below, next)
+        tell_block(x->peer, j, x->id, there ? &found : NULL);
+    while ((rq = TAILQ_FIRST(&a->waiters.list)))
+        answer_rank(rq, there ? &found : NULL);
+    ask_free(a);
+}
+
+/* --- names ------------------------------------------------------------- */
+
+static void send_name(struct ask *a, const char *cmd, const char *name, const char *port)
+{
+    struct server *s = a->job->server;
+
+    peer_message(a->job, cmd);
+    msg_int(&s->out, "id", a->id);
+    msg_str(&s->out, "name", name);
+    if (port)
+        msg_str(&s->out, "port", port);
+    peer_send(s->up, NULL, 0);
+}
+
+enum outcome ask_name(struct request *rq, const char *cmd, const char *name,
+                      const char *port, struct err *e)
+{
+    struct ask *a = ask_new(request_job(rq), NULL);
+
+    if (!a) {
+        err_set(e, ERR_NOMEM, "no memory to ask for a name");
+        return FAILED;
+    }
+    if (!request_park(rq, &a->waiters, e)) {
+        ask_free(a);
+        return FAILED;
+    }
+    send_name(a, cmd, name, port);
+    return PARKED;
+}
+
+static void tell_name(struct peer *p, struct job *j, unsigned id, enum outcome o,
+                      const char *text, size_t len, const struct err *why)
+{
+    struct server *s = j->server;
+
+    peer_message(j, "answer");
+    msg_int(&s->out, "id", id);
+    msg_int(&s->out, "rc", o == REPLY ? 0 : (long long)why->code);
+    msg_int(&s->out, "miss", o == NOT_FOUND);
+    if (o != REPLY)
+        msg_str(&s->out, "errmsg", why->text);
+    if (text)
+        msg_bytes(&s->out, "value", text, len);
+    peer_send(p, NULL, 0);
+}
+
+/* A name command from below goes on up, or is carried out here. */
+static int take_name(struct peer *p, struct job *j, const struct msg *m,
+                     enum outcome (*run)(struct job *, const struct msg *, struct kvs_entry *,
+                                         struct err *),
+                     struct err *e)
+{
+    const char *name = msg_get(m, "name");
+    struct kvs_entry found = { 0 };
+    struct err why = { 0 };
+    long long id;
+    struct ask *a;
+
+    if (p->up || !name || peer_int(m, "id", 0, UINT32_MAX, &id, e) < 0)
+        return err_set(e, ERR_INVALID_ARG, "a name and a number, from below, wanted");
+    if (is_root(j->server)) {
+        enum outcome o = run(j, m, &found, &why);
+
+        tell_name(p, j, (unsigned)id, o, found.value, found.len, &why);
+        return 0;
+    }
+    a = ask_new(j, NULL);
+    if (!a || add_asker(a, p, (unsigned)id) < 0)
+        return err_set(e, ERR_NOMEM, "no memory to ask for a name");
+    send_name(a, m->cmd, name, msg_get(m, "port"));
+    return 0;
+}
+
+static enum outcome run_publish(struct job *j, const struct msg *m, struct kvs_entry *found,
+                                struct err *e)
+{
+    const struct pair *port = msg_find(m, "port");
+
+    (void)found;
+    return name_publish(j->server, j->number, msg_get(m, "name"), port ? port->val : "",
+                        port ? port->len : 0, e);
+}
+
+static enum outcome run_unpublish(struct job *j, const struct msg *m, struct kvs_entry *found,
+                                  struct err *e)
+{
+    (void)found;
+    return name_unpublish(j->server, j->number, msg_get(m, "name"), e);
+}
+
+static enum outcome run_lookup(struct job *j, const struct msg *m, struct kvs_entry *found,
+                               struct err *e)
+{
+    return name_lookup(j->server, msg_get(m, "name"), found, e);
+}
+
+int ask_publish(struct peer *p, struct job *j, const struct msg *m, const char *payload,
+                size_t len, struct err *e)
+{
+    (void)payload;
+    (void)len;
+    return take_name(p, j, m, run_publish, e);
+}
+
+int ask_unpublish(struct peer *p, struct job *j, const struct msg *m, const char *payload,
+                  size_t len, struct err *e)
+{
+    (void)payload;
+    (void)len;
+    return take_name(p, j, m, run_unpublish, e);
+}
+
+int ask_lookup(struct peer *p, struct job *j, const struct msg *m, const char *payload,
+               size_t len, struct err *e)
+{
+    (void)payload;
+    (void)len;
+    return take_name(p, j, m, run_lookup, e);
+}
+
+static void answer_name(struct ask *a, enum outcome o, const struct pair *value,
+                        const struct err *why)
+{
+    struct request *rq = TAILQ_FIRST(&a->waiters.list);
+    struct asker *x = SLIST_FIRST(&a->below);
+
+    if (x)
+        tell_name(x->peer, a->job, x->id, o, value ? value->val : NULL,
+                  value ? value->len : 0, why);
+    if (rq) {
+        if (value)
+            reply_text(rq, 0, value->val, value->len);
+        request_finish(rq, o, why);
+    }
+    ask_free(a);
+}
+
+/* --- answers ----------------------------------------------------------- */
+
+int ask_answer(struct peer *p, struct job *j, const struct msg *m, const char *payload,
+               size_t len, struct err *e)
+{
+    long long id, rc, miss = 0;
+    struct err why = { 0 };
+    struct ask *a;
+
+    if (!p->up || peer_int(m, "id", 0, UINT32_MAX, &id, e) < 0 ||
+        peer_int(m, "rc", 0, 1000, &rc, e) < 0)
+        return err_set(e, ERR_INVALID_ARG, "an answer, from above, wanted");
+    if (msg_find(m, "miss") && peer_int(m, "miss", 0, 1, &miss, e) < 0)
+        return -1;
+    a = find_ask(j->server, (unsigned)id);
+    if (!a || a->job != j)
+        return err_set(e, ERR_INVALID_ARG, "no question %lld", id);
+    if (a->key) {
+        if (share_take_down(j, payload, len, e) < 0)
+            return -1;
+        answer_key(a);
+        return 0;
+    }
+    if (rc)
+        err_set(&why, (enum err_code)rc, "%s", msg_get(m, "errmsg") ? msg_get(m, "errmsg") : "");
+    answer_name(a, miss ? NOT_FOUND : rc ? FAILED : REPLY, msg_find(m, "value"), &why);
+    return 0;
+}

@@ -1,0 +1,301 @@
+/* peer.c - what servers say to each other: sending, and who takes what.
+ *
+ * See pmi2/PEERS for the messages.  Every one is about a job and names it. */
+#include "pmi2/core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- peers ------------------------------------------------------------- */
+
+static struct peer *peer_new(struct server *s, void *link, bool up)
+{
+    struct peer *p = calloc(1, sizeof *p);
+
+    if (p)
+        *p = (struct peer){ .server = s, .link = link, .up = up };
+    return p;
+}
+
+struct peer *server_set_up(struct server *s, void *link)
+{
+    return s->up = peer_new(s, link, true);
+}
+
+struct peer *server_add_down(struct server *s, void *link)
+{
+    struct peer *p = peer_new(s, link, false);
+
+    if (p)
+        TAILQ_INSERT_TAIL(&s->down, p, in_server);
+    return p;
+}
+
+void peer_free(struct peer *p)
+{
+    if (!p)
+        return;
+    asks_forget(p->server, p);
+    if (p->up)
+        p->server->up = NULL;
+    else
+        TAILQ_REMOVE(&p->server->down, p, in_server);
+    free(p);
+}
+
+void peers_free(struct server *s)
+{
+    struct peer *p;
+
+    while ((p = TAILQ_FIRST(&s->down)))
+        peer_free(p);
+    peer_free(s->up);
+}
+
+/* --- sending ----------------------------------------------------------- */
+
+struct msg *peer_message(struct job *j, const char *cmd)
+{
+    struct msg *m = &j->server->out;
+
+    msg_start(m, cmd);
+    msg_str(m, "job", j->id);
+    return m;
+}
+
+/* The frame of s->out.  What no memory is left for is missed by the others: the host
+ * learns of it by the failed send of nothing, so it is told as a broken link. */
+static bool format(struct server *s, size_t len, struct buf *frame)
+{
+    if (len)
+        msg_int(&s->out, "payload", (long long)len);
+    return wire_v2.format(&s->out, LIMIT_FRAME_LINK, frame, NULL) == 0 && !frame->failed;
+}
+
+void peer_send(struct peer *p, const char *payload, size_t len)
+{
+    struct server *s = p->server;
+    struct buf frame = BUF_INIT;
+
+    if (format(s, len, &frame))
+        s->ops.peer_send(s->host, p->link, buf_bytes(&frame), frame.len, payload, len);
+    else
+        s->ops.peer_send(s->host, p->link, NULL, 0, NULL, 0);
+    buf_clear(&frame);
+}
+
+void peers_send_down(struct server *s, const char *payload, size_t len)
+{
+    struct buf frame = BUF_INIT;
+    struct peer *p;
+    bool ok = !TAILQ_EMPTY(&s->down) && format(s, len, &frame);
+
+    TAILQ_FOREACH(p, &s->down, in_server)
+        s->ops.peer_send(s->host, p->link, ok ? buf_bytes(&frame) : NULL, frame.len, payload,
+                         ok ? len : 0);
+    buf_clear(&frame);
+}
+
+/* --- ranks that have ended --------------------------------------------- */
+
+/* Set bits of a rank; false if they were set, or there is no memory. */
+static bool mark(struct job *j, int rank, unsigned char bits)
+{
+    if (!j->ranks && !(j->ranks = calloc((size_t)j->size, 1)))
+        return false;
+    if ((j->ranks[rank] & bits) == bits)
+        return false;
+    j->ranks[rank] |= bits;
+    return true;
+}
+
+/* A rank here or below has ended: the root takes note, others tell those above. */
+static void rank_ended(struct job *j, int rank, bool dead)
+{
+    bool root = is_root(j->server);
+    struct buf *news = dead ? &j->dead_news : &j->gone_news;
+
+    if ((root || dead) && !mark(j, rank, dead ? RANK_GONE | RANK_DEAD : RANK_GONE))
+        return;
+    j->gone_all += root;
+    if (!root || (dead && j->server->options.fault_tolerant))
+        buf_printf(news, news->len ? ",%d" : "%d", rank);
+}
+
+/* At the root: from the first end on everybody says who waits in a fence, and open
+ * fences are looked at again. */
+static void look(struct job *j)
+{
+    if (is_root(j->server) && !j->report) {
+        j->report = true;
+        peer_message(j, "report");
+        peers_send_down(j->server, NULL, 0);
+    }
+    fences_look(j);
+}
+
+void peers_rank_ended(struct job *j, int rank, bool dead)
+{
+    rank_ended(j, rank, dead);
+    look(j);
+}
+
+void job_rank_lost(struct job *j, int rank)
+{
+    j->lost = true;
+    peers_rank_ended(j, rank, true);
+}
+
+static void send_list(struct job *j, const char *cmd, struct buf *list)
+{
+    struct server *s = j->server;
+
+    if (!list->len)
+        return;
+    peer_message(j, cmd);
+    msg_bytes(&s->out, "ranks", buf_bytes(list), list->len);
+    if (s->up)
+        peer_send(s->up, NULL, 0);
+    else
+        peers_send_down(s, NULL, 0);
+    buf_clear(list);
+}
+
+void server_flush(struct server *s)
+{
+    struct job *j;
+
+    TAILQ_FOREACH(j, &s->jobs, in_server) {
+        send_list(j, "gone", &j->gone_news);
+        send_list(j, "dead", &j->dead_news);
+    }
+}
+
+static void mark_dead(struct job *j, int rank, bool dead)
+{
+    (void)dead;
+    mark(j, rank, RANK_DEAD);
+}
+
+/* ranks=3,4,9: each of them. */
+static int take_list(struct job *j, const struct msg *m, bool dead,
+                     void (*each)(struct job *, int, bool), struct err *e)
+{
+    const char *text = msg_get(m, "ranks");
+    char *end;
+
+    for (; text && *text; text = *end ? end + 1 : end) {
+        long rank = strtol(text, &end, 10);
+
+        if (end == text || (*end && *end != ',') || rank < 0 || rank >= j->size)
+            return err_set(e, ERR_INVALID_VAL, "ranks=%.40s", text);
+        each(j, (int)rank, dead);
+    }
+    return 0;
+}
+
+static int take_ended(struct peer *p, struct job *j, const struct msg *m, bool dead,
+                      struct err *e)
+{
+    if (p->up)
+        return err_set(e, ERR_OTHER, "comes from above");
+    if (take_list(j, m, dead, rank_ended, e) < 0)
+        return -1;
+    if (is_root(j->server))
+        look(j);
+    return 0;
+}
+
+static int on_gone(struct peer *p, struct job *j, const struct msg *m, const char *payload,
+                   size_t len, struct err *e)
+{
+    (void)payload;
+    (void)len;
+    return take_ended(p, j, m, false, e);
+}
+
+/* From above: what PMI_dead_processes says. */
+static int on_dead(struct peer *p, struct job *j, const struct msg *m, const char *payload,
+                   size_t len, struct err *e)
+{
+    const struct pair *ranks = msg_find(m, "ranks");
+
+    (void)payload;
+    (void)len;
+    if (!p->up)
+        return take_ended(p, j, m, true, e);
+    if (!ranks || take_list(j, m, true, mark_dead, e) < 0)
+        return -1;
+    msg_bytes(peer_message(j, "dead"), "ranks", ranks->val, ranks->len);
+    peers_send_down(j->server, NULL, 0);
+    return 0;
+}
+
+static int on_report(struct peer *p, struct job *j, const struct msg *m, const char *payload,
+                     size_t len, struct err *e)
+{
+    (void)m;
+    (void)payload;
+    (void)len;
+    if (!p->up)
+        return err_set(e, ERR_OTHER, "report comes from below");
+    j->report = true;
+    peer_message(j, "report");
+    peers_send_down(j->server, NULL, 0);
+    fences_look(j);
+    return 0;
+}
+
+/* --- receiving --------------------------------------------------------- */
+
+static const struct {
+    const char *cmd;
+    peer_fn    *run;
+} peer_commands[] = {
+    { "fence-in", fence_in }, { "fence-out", fence_out }, { "kvs-data", share_data },
+    { "kvs-get", ask_get }, { "answer", ask_answer },
+    { "fence-wait", fence_wait }, { "fence-check", fence_check },
+    { "fence-missing", fence_missing }, { "fence-fail", fence_fail },
+    { "fence-stuck", fence_stuck },
+    { "gone", on_gone }, { "dead", on_dead }, { "report", on_report },
+    { "name-publish", ask_publish }, { "name-unpublish", ask_unpublish },
+    { "name-lookup", ask_lookup },
+};
+
+int peer_int(const struct msg *m, const char *key, long long min, long long max,
+             long long *out, struct err *e)
+{
+    const struct pair *p = msg_find(m, key);
+
+    if (!p)
+        return err_set(e, ERR_INVALID_ARG, "no %s", key);
+    return pair_int(p, min, max, out, e);
+}
+
+static struct job *find_job(struct server *s, const char *id)
+{
+    struct job *j;
+
+    TAILQ_FOREACH(j, &s->jobs, in_server)
+        if (id && !strcmp(j->id, id))
+            return j;
+    return NULL;
+}
+
+int peer_input(struct peer *p, const struct msg *m, const char *payload, size_t len,
+               struct err *e)
+{
+    for (size_t i = 0; i < sizeof peer_commands / sizeof *peer_commands; i++) {
+        struct job *j;
+
+        if (strcmp(peer_commands[i].cmd, m->cmd))
+            continue;
+        j = find_job(p->server, msg_get(m, "job"));
+        if (!j)
+            return err_set(e, ERR_INVALID_ARG, "%s: no such job", m->cmd);
+        if (peer_commands[i].run(p, j, m, payload, len, e) < 0)
+            return err_context(e, "%s", m->cmd);
+        return 0;
+    }
+    return 1;
+}

@@ -1,0 +1,333 @@
+/* share.c - the key-value space of a job that has several servers.
+ *
+ * What ranks put goes to the root with the next fence (fence.c); the root decides
+ * what exists.  If the new data of a fence is little (release_bytes), all servers
+ * get it with the release.  If it is more, they get the keys that were put again,
+ * to drop what they have of them, and ask for the others when a rank does (ask.c).
+ *
+ * Data is a row of records:
+ *
+ *     u32 source rank, u32 bytes of key, u32 bytes of value, key NUL, value NUL
+ *
+ * in little-endian order; a value of 2^32-1 bytes says that the key was put again
+ * and is to be dropped (and no value follows). */
+#include "pmi2/core.h"
+
+#include "wire/utf8.h"
+
+#include <endian.h>
+#include <string.h>
+
+#define DROP UINT32_MAX
+
+static void add_number(struct buf *out, uint32_t n)
+{
+    n = htole32(n);
+    buf_add(out, &n, sizeof n);
+}
+
+static void add_text(struct buf *out, const char *text, size_t len)
+{
+    buf_add(out, text, len);
+    buf_char(out, '\0');
+}
+
+void share_add(struct buf *out, int src, const char *key, const char *value, size_t len)
+{
+    size_t key_len = strlen(key);
+
+    add_number(out, (uint32_t)src);
+    add_number(out, (uint32_t)key_len);
+    add_number(out, (uint32_t)len);
+    add_text(out, key, key_len);
+    add_text(out, value, len);
+}
+
+static void add_drop(struct buf *out, const char *key)
+{
+    size_t key_len = strlen(key);
+
+    add_number(out, 0);
+    add_number(out, (uint32_t)key_len);
+    add_number(out, DROP);
+    add_text(out, key, key_len);
+}
+
+static int take_number(const char **data, size_t *len, uint32_t *out)
+{
+    if (*len < sizeof *out)
+        return -1;
+    memcpy(out, *data, sizeof *out);
+    *out = le32toh(*out);
+    *data += sizeof *out;
+    *len -= sizeof *out;
+    return 0;
+}
+
+/* n bytes without NUL, and a NUL behind them. */
+static const char *take_text(const char **data, size_t *len, uint32_t n)
+{
+    const char *text = *data;
+
+    if (n >= *len || text[n] || memchr(text, '\0', n))
+        return NULL;
+    *data += n + 1;
+    *len -= n + 1;
+    return text;
+}
+
+int share_next(const char **data, size_t *len, struct share_record *r, struct err *e)
+{
+    uint32_t src, key_len, val_len;
+
+    if (!*len)
+        return 0;
+    if (take_number(data, len, &src) < 0 || take_number(data, len, &key_len) < 0 ||
+        take_number(data, len, &val_len) < 0 || src > INT32_MAX)
+        return err_set(e, ERR_LENGTH, "a record of %zu bytes is cut off", *len);
+    *r = (struct share_record){ .src = (int)src, .drop = val_len == DROP,
+                                .len = val_len == DROP ? 0 : val_len };
+    r->key = take_text(data, len, key_len);
+    if (r->key && !r->drop)
+        r->value = take_text(data, len, val_len);
+    if (!r->key || (!r->drop && !r->value))
+        return err_set(e, ERR_LENGTH, "a record of %u and %u bytes does not fit", key_len,
+                       val_len);
+    return 1;
+}
+
+/* --- putting ----------------------------------------------------------- */
+
+/* Whether others are to be told of data. */
+static bool has_peers(const struct server *s)
+{
+    return s->up || !TAILQ_EMPTY(&s->down);
+}
+
+/* Room in memory for what a release sends along; beyond that it does not. */
+static void limit_news(struct job *j)
+{
+    if (!is_root(j->server) || j->news.len <= j->server->options.release_bytes)
+        return;
+    j->news_big = true;
+    buf_clear(&j->news);
+}
+
+static void add_news(struct job *j, int src, const char *key, const char *value, size_t len)
+{
+    if (is_root(j->server) && j->news_big)
+        return;
+    share_add(&j->news, src, key, value, len);
+    limit_news(j);
+}
+
+/* At the root: a key that was there before may be known to others. */
+static void note_again(struct job *j, const char *key)
+{
+    struct kvs_entry old;
+
+    if (is_root(j->server) && kvs_get(j->kvs, key, &old))
+        add_drop(&j->again, key);
+}
+
+int share_put(struct job *j, int src, const char *key, const char *value, size_t len,
+              struct err *e)
+{
+    if (!has_peers(j->server))
+        return kvs_put(j->kvs, src, key, value, len, e);
+    note_again(j, key);
+    if (!j->open && !(j->open = kvs_block_new(j->kvs)))
+        return err_set(e, ERR_NOMEM, "no memory for the key-value space");
+    kvs_block_use(j->kvs, j->open);
+    if (kvs_put(j->kvs, src, key, value, len, e) < 0)
+        return -1;
+    add_news(j, src, key, value, len);
+    if (j->news.failed)
+        return err_set(e, ERR_NOMEM, "no memory for the key-value space");
+    return 0;
+}
+
+/* --- up ---------------------------------------------------------------- */
+
+/* The bytes of whole records that make one message: up to LIMIT_CHUNK, and at least
+ * one record. */
+static size_t first_chunk(const struct buf *b)
+{
+    const char *at = buf_bytes(b);
+    size_t left = b->len, done = 0;
+    struct share_record r;
+
+    while (share_next(&at, &left, &r, NULL) > 0) {
+        if (done && b->len - left > LIMIT_CHUNK)
+            break;
+        done = b->len - left;
+    }
+    return done;
+}
+
+static void send_data(struct job *j, const char *data, size_t len)
+{
+    struct server *s = j->server;
+
+    peer_message(j, "kvs-data");
+    if (s->up)
+        peer_send(s->up, data, len);
+    else
+        peers_send_down(s, data, len);
+}
+
+void share_send_head(struct job *j, struct buf *data)
+{
+    while (data->len > LIMIT_CHUNK) {
+        size_t n = first_chunk(data);
+
+        if (n == data->len)
+            return;
+        send_data(j, buf_bytes(data), n);
+        buf_consume(data, n);
+    }
+}
+
+void share_sent(struct job *j)
+{
+    buf_clear(&j->news);
+    buf_clear(&j->again);
+    j->news_big = false;
+    j->open = 0;
+    share_released(j);
+}
+
+void share_released(struct job *j)
+{
+    kvs_free(j->missing);
+    j->missing = NULL;
+}
+
+static int node_of(const struct job *j, int rank)
+{
+    int first = 0;
+
+    for (size_t i = 0; i < j->nmap; i++) {
+        const struct mapping_block *b = &j->map[i];
+        long long n = (long long)b->nodes * b->ranks;
+
+        if (rank - first < n)
+            return b->first + (rank - first) / b->ranks;
+        first += (int)n;
+    }
+    return -1;
+}
+
+static int check_record(const struct job *j, const struct share_record *r, struct err *e)
+{
+    if (r->src >= j->size)
+        return err_set(e, ERR_INVALID_ARG, "data of rank %d, the job has %d", r->src, j->size);
+    if (!*r->key || strlen(r->key) > LIMIT_KEY || r->len > LIMIT_VALUE)
+        return err_set(e, ERR_LENGTH, "a key of %zu bytes with a value of %zu",
+                       strlen(r->key), r->len);
+    if (!utf8_valid(r->key, strlen(r->key)) ||
+        (!r->drop && !utf8_valid(r->value, r->len)))
+        return err_set(e, ERR_INVALID_VAL, "data is not UTF-8");
+    return 0;
+}
+
+/* At the root: one record that has climbed.  node: whose block is in use, -1: none. */
+static int store_up(struct job *j, const struct share_record *r, int *node, struct err *e)
+{
+    int here = node_of(j, r->src);
+
+    if (r->drop)
+        return err_set(e, ERR_INVALID_ARG, "a key to be dropped comes from below");
+    if (here != *node && !kvs_block_new(j->kvs))
+        return err_set(e, ERR_NOMEM, "no memory for the key-value space");
+    *node = here;
+    note_again(j, r->key);
+    if (kvs_put(j->kvs, r->src, r->key, r->value, r->len, e) < 0)
+        return -1;
+    add_news(j, r->src, r->key, r->value, r->len);
+    return 0;
+}
+
+int share_take_up(struct job *j, const char *data, size_t len, struct err *e)
+{
+    struct share_record r;
+    int node = -1, got;
+
+    if (!is_root(j->server)) {           /* on its way; looked at where it arrives */
+        buf_add(&j->news, data, len);
+        return j->news.failed ? err_set(e, ERR_NOMEM, "no memory for data") : 0;
+    }
+    while ((got = share_next(&data, &len, &r, e)) > 0)
+        if (check_record(j, &r, e) < 0 || store_up(j, &r, &node, e) < 0)
+            return -1;
+    return got;
+}
+
+/* --- down -------------------------------------------------------------- */
+
+/* A put of this node that has not gone up yet is newer than what comes down. */
+static bool is_newer(const struct job *j, const struct kvs_entry *en)
+{
+    return j->open && en->block == j->open;
+}
+
+static void store_down(struct job *j, const struct share_record *r)
+{
+    struct kvs_entry old;
+    bool there = kvs_get(j->kvs, r->key, &old) > 0;
+
+    if (there && is_newer(j, &old))
+        return;
+    if (r->drop) {
+        kvs_remove(j->kvs, r->key);
+        return;
+    }
+    if (there && old.len == r->len && !memcmp(old.value, r->value, r->len))
+        return;
+    if (kvs_put(j->kvs, r->src, r->key, r->value, r->len, NULL) < 0 && there)
+        kvs_remove(j->kvs, r->key);      /* no room to keep it: it will be asked for */
+}
+
+int share_take_down(struct job *j, const char *data, size_t len, struct err *e)
+{
+    struct share_record r;
+    int node = -1, got;
+
+    while ((got = share_next(&data, &len, &r, e)) > 0) {
+        int here = r.drop ? node : node_of(j, r.src);
+
+        if (check_record(j, &r, e) < 0)
+            return -1;
+        if (here != node)
+            kvs_block_use(j->kvs, kvs_block_new(j->kvs));
+        node = here;
+        store_down(j, &r);
+    }
+    return got;
+}
+
+int share_data(struct peer *p, struct job *j, const struct msg *m, const char *payload,
+               size_t len, struct err *e)
+{
+    (void)m;
+    if (!p->up && is_root(j->server))
+        return share_take_up(j, payload, len, e);
+    if (!p->up) {
+        send_data(j, payload, len);
+        return 0;
+    }
+    peer_message(j, "kvs-data");
+    peers_send_down(j->server, payload, len);
+    return share_take_down(j, payload, len, e);
+}
+
+void share_add_block(struct job *j, const struct kvs_entry *found, struct buf *out)
+{
+    struct kvs_entry en;
+    uint32_t at = 0;
+
+    if (!found->block)
+        share_add(out, found->src, found->key, found->value, found->len);
+    while (found->block && kvs_block_at(j->kvs, found->block, &at, &en))
+        share_add(out, en.src, en.key, en.value, en.len);
+}
