@@ -23,6 +23,7 @@ static void stop(struct link *l)
     ev_io_stop(l->loop, &l->readable);
     ev_io_stop(l->loop, &l->writable);
     ev_timer_stop(l->loop, &l->timer);
+    ev_prepare_stop(l->loop, &l->prepare);
 }
 
 static void over(struct link *l, const char *why)
@@ -151,6 +152,18 @@ static void on_writable(struct ev_loop *loop, ev_io *w, int revents)
     flush(w->data);
 }
 
+/* Before each wait, behind everybody else: what this loop turn has queued goes out in
+ * one write. */
+static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
+{
+    struct link *l = w->data;
+
+    (void)loop;
+    (void)revents;
+    if (!ev_is_active(&l->writable))
+        flush(l);
+}
+
 static void queue(struct link *l, enum link_class c, const char *frame, size_t frame_len,
                   const char *payload, size_t len, struct link *from)
 {
@@ -165,8 +178,6 @@ static void queue(struct link *l, enum link_class c, const char *frame, size_t f
         memcpy(p->data + frame_len, payload, len);
     STAILQ_INSERT_TAIL(&l->wait[c], p, next);
     l->queued += p->bulk;
-    if (!l->now.len && !l->closed && l->out >= 0)
-        ev_io_start(l->loop, &l->writable);      /* written together, once a loop turn */
 }
 
 void link_send(struct link *l, enum link_class c, const char *frame, size_t frame_len,
@@ -250,8 +261,6 @@ static int take_credit(struct link *l, const struct msg *m, struct err *e)
     if (l->credit + (size_t)n > LINK_WINDOW)
         return err_set(e, ERR_INVALID_ARG, "more credit than there is");
     l->credit += (size_t)n;
-    if (l->queued)
-        flush(l);
     if (l->ops->room && link_room(l))
         l->ops->room(l->host, l);
     return 0;
@@ -435,8 +444,11 @@ struct link *link_new(struct ev_loop *loop, int in, int out, double beat, double
     ev_io_init(&l->readable, on_readable, in, EV_READ);
     ev_io_init(&l->writable, on_writable, out, EV_WRITE);
     ev_timer_init(&l->timer, on_timer, 0., 0.);
-    l->readable.data = l->writable.data = l->timer.data = l;
+    ev_prepare_init(&l->prepare, on_prepare);
+    ev_set_priority(&l->prepare, EV_MINPRI);
+    l->readable.data = l->writable.data = l->timer.data = l->prepare.data = l;
     ev_io_start(loop, &l->readable);
+    ev_prepare_start(loop, &l->prepare);
     set_timer(l);
     return l;
 }

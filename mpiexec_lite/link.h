@@ -55,6 +55,7 @@ struct link {
     int             in, out;         /* owned; out may be in (a socket) */
     ev_io           readable, writable;
     ev_timer        timer;
+    ev_prepare      prepare;
     struct lease    lease;
     struct framer   framer;
     struct msg      msg;             /* the message being read */

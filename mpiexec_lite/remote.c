@@ -1,6 +1,7 @@
 /* remote.c - see remote.h */
 #include "mpiexec_lite/remote.h"
 
+#include "mpiexec_lite/guard.h"
 #include "mpiexec_lite/launch.h"
 #include "mpiexec_lite/stage.h"
 #include "mpiexec_lite/sweep.h"
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -368,6 +370,25 @@ static int make_pipes(struct ends *theirs, int *in, int *out, int *err)
     return fcntl(*err, F_SETFL, O_NONBLOCK);
 }
 
+/* fork: no program is executed for a server on this host, as it is this one. */
+static int fork_proxy(struct remote *r, const struct ends *theirs, struct err *e)
+{
+    pid_t parent = getpid();
+
+    r->pid = fork();
+    if (r->pid > 0)
+        return 0;
+    if (r->pid < 0) {
+        r->pid = 0;
+        return err_set(e, ERR_OTHER, "fork: %s", strerror(errno));
+    }
+    if (setpgid(0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent ||
+        dup2(theirs->in, STDIN_FILENO) < 0 || dup2(theirs->out, STDOUT_FILENO) < 0)
+        _exit(EXIT_LAUNCHER);
+    close_range(STDERR_FILENO + 1, ~0U, 0);
+    _exit(guard_run(r->all->args.user));
+}
+
 static int run_launcher(struct remote *r, struct strlist *argv, const struct ends *theirs,
                         struct err *e)
 {
@@ -415,8 +436,11 @@ static int start(struct remote *r, struct err *e)
     if ((o->launcher == LAUNCHER_FORK ? make_socket(&theirs, &in, &out)
                                       : make_pipes(&theirs, &in, &out, &r->errors)) < 0)
         return err_set(e, ERR_OTHER, "descriptors: %s", strerror(errno));
-    rc = spread_command(o, r->where, r->how, a->proxy, r->all->staging, &argv, e);
-    if (rc == 0)
+    if (o->launcher == LAUNCHER_FORK && !o->proxy)
+        rc = fork_proxy(r, &theirs, e);
+    else
+        rc = spread_command(o, r->where, r->how, a->proxy, r->all->staging, &argv, e);
+    if (rc == 0 && argv.n)
         rc = run_launcher(r, &argv, &theirs, e);
     strlist_clear(&argv);
     close_ends(&theirs);
