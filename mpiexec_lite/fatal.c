@@ -4,11 +4,14 @@
 #include "mpiexec_lite/launch.h"
 
 #include <ev.h>
+#include <malloc.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+enum { KEEP = 4 << 20 };         /* bytes */
 
 _Noreturn void fatal(const char *why, int errnum)
 {
@@ -58,6 +61,8 @@ struct ev_loop *fatal_loop_new(void)
 {
     struct ev_loop *loop;
 
+    mallopt(M_TRIM_THRESHOLD, KEEP);     /* the same memory is needed again soon */
+    mallopt(M_MMAP_THRESHOLD, KEEP);
     ev_set_allocator(allocate);
     loop = ev_loop_new(EVBACKEND_EPOLL | EVFLAG_NOENV);
     if (loop)

@@ -12,9 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
-enum { READ_SIZE = 65536, WRITE_SIZE = 65536, NOISE_MAX = 65536 };
+enum { READ_SIZE = 65536, WRITE_SIZE = 65536, WRITE_PIECES = 64, NOISE_MAX = 65536 };
 
 /* --- end --------------------------------------------------------------- */
 
@@ -45,15 +46,49 @@ void link_shut(struct link *l)
     l->out = -1;
 }
 
-static void drop_pieces(struct link *l)
-{
-    for (int c = 0; c < LINK_CLASSES; c++)
-        while (!STAILQ_EMPTY(&l->wait[c])) {
-            struct piece *p = STAILQ_FIRST(&l->wait[c]);
+/* --- pieces ------------------------------------------------------------ */
 
-            STAILQ_REMOVE_HEAD(&l->wait[c], next);
-            free(p);
-        }
+struct blob {
+    unsigned refs;
+    size_t   len;
+    char     data[];
+};
+
+struct blob *blob_new(const char *frame, size_t frame_len, const char *payload, size_t len)
+{
+    struct blob *b = malloc(sizeof *b + frame_len + len);
+
+    if (!b)
+        fatal("out of memory", 0);
+    b->refs = 1;
+    b->len = frame_len + len;
+    memcpy(b->data, frame, frame_len);
+    if (len)
+        memcpy(b->data + frame_len, payload, len);
+    return b;
+}
+
+void blob_drop(struct blob *b)
+{
+    if (!--b->refs)
+        free(b);
+}
+
+static void piece_free(struct piece *p)
+{
+    if (p->shared)
+        blob_drop(p->shared);
+    free(p);
+}
+
+static void drop_pieces(struct pieces *all)
+{
+    struct piece *p;
+
+    while ((p = STAILQ_FIRST(all))) {
+        STAILQ_REMOVE_HEAD(all, next);
+        piece_free(p);
+    }
 }
 
 void link_free(struct link *l)
@@ -65,12 +100,13 @@ void link_free(struct link *l)
         close(l->out);
     if (l->in >= 0)
         close(l->in);
-    drop_pieces(l);
+    for (int c = 0; c < LINK_CLASSES; c++)
+        drop_pieces(&l->wait[c]);
+    drop_pieces(&l->now);
     framer_clear(&l->framer);
     msg_clear(&l->msg);
     buf_clear(&l->head);
     buf_clear(&l->payload);
-    buf_clear(&l->now);
     buf_clear(&l->noise);
     free(l);
 }
@@ -85,7 +121,7 @@ static struct piece *next_piece(struct link *l)
         p = STAILQ_FIRST(&l->wait[c]);
         if (!p)
             continue;
-        if (p->bulk > l->credit || (p->bulk && l->now.len))
+        if (p->bulk > l->credit || (p->bulk && l->going))
             return NULL;                 /* without credit, or not alone: later */
         STAILQ_REMOVE_HEAD(&l->wait[c], next);
         return p;
@@ -93,14 +129,15 @@ static struct piece *next_piece(struct link *l)
     return NULL;
 }
 
-/* Move what goes next to l->now: whole frames, up to about WRITE_SIZE. */
+/* What goes out in the next writes: whole frames, up to about WRITE_SIZE. */
 static void fill(struct link *l)
 {
     bool room = false;
     struct piece *p;
 
-    while (l->now.len < WRITE_SIZE && (p = next_piece(l))) {
-        buf_add(&l->now, p->data, p->len);
+    while (l->going < WRITE_SIZE && (p = next_piece(l))) {
+        STAILQ_INSERT_TAIL(&l->now, p, next);
+        l->going += p->len;
         if (p->bulk) {
             l->credit -= p->bulk;
             l->queued -= p->bulk;
@@ -108,41 +145,66 @@ static void fill(struct link *l)
             if (p->from)
                 link_grant(p->from, p->bulk);
         }
-        free(p);
     }
-    if (l->now.failed)
-        fatal("out of memory", 0);
     if (room && l->ops->room)
         l->ops->room(l->host, l);
 }
 
+/* So many bytes of l->now have gone. */
+static void gone(struct link *l, size_t n)
+{
+    struct piece *p;
+
+    l->going -= n;
+    n += l->done;
+    while ((p = STAILQ_FIRST(&l->now)) && n >= p->len) {
+        n -= p->len;
+        STAILQ_REMOVE_HEAD(&l->now, next);
+        piece_free(p);
+    }
+    l->done = n;
+}
+
+static ssize_t write_pieces(struct link *l)
+{
+    struct iovec v[WRITE_PIECES];
+    struct piece *p;
+    int n = 0;
+
+    STAILQ_FOREACH(p, &l->now, next) {
+        size_t skip = n ? 0 : l->done;
+
+        v[n++] = (struct iovec){ (p->shared ? p->shared->data : p->data) + skip,
+                                 p->len - skip };
+        if (n == WRITE_PIECES)
+            break;
+    }
+    return writev(l->out, v, n);
+}
+
 static void flush(struct link *l)
 {
+    ssize_t n = 0;
+
     if (l->closed || l->out < 0)
         return;
     for (;;) {
-        ssize_t n;
-
-        if (!l->now.len)
+        if (!l->going)
             fill(l);
-        if (!l->now.len)
+        if (!l->going)
             break;
-        n = write(l->out, buf_bytes(&l->now), l->now.len);
+        n = write_pieces(l);
         if (n > 0) {
-            buf_consume(&l->now, (size_t)n);
+            gone(l, (size_t)n);
             lease_said(&l->lease, now_seconds());
-            continue;
+        } else if (n == 0 || errno != EINTR) {
+            break;
         }
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && errno != EAGAIN) {
-            ev_io_stop(l->loop, &l->writable);   /* reading sees the end, and why */
-            return;
-        }
-        ev_io_start(l->loop, &l->writable);
-        return;
     }
-    ev_io_stop(l->loop, &l->writable);
+    if (l->going && n < 0 && errno == EAGAIN)
+        ev_io_start(l->loop, &l->writable);
+    else
+        ev_io_stop(l->loop, &l->writable);       /* after an error: reading sees the end */
 }
 
 static void on_writable(struct ev_loop *loop, ev_io *w, int revents)
@@ -185,6 +247,19 @@ void link_send(struct link *l, enum link_class c, const char *frame, size_t fram
 {
     if (!l->closed)
         queue(l, c, frame, frame_len, payload, len, NULL);
+}
+
+void link_send_blob(struct link *l, enum link_class c, struct blob *b)
+{
+    struct piece *p = l->closed ? NULL : malloc(sizeof *p);
+
+    if (l->closed)
+        return;
+    if (!p)
+        fatal("out of memory", 0);
+    *p = (struct piece){ .len = b->len, .shared = b };
+    b->refs++;
+    STAILQ_INSERT_TAIL(&l->wait[c], p, next);
 }
 
 void link_message(struct link *l, enum link_class c, struct msg *m, const char *payload,
@@ -233,7 +308,7 @@ bool link_idle(const struct link *l)
     for (int c = 0; c < LINK_CLASSES; c++)
         if (!STAILQ_EMPTY(&l->wait[c]))
             return false;
-    return !l->now.len;
+    return !l->going;
 }
 
 void link_drain(struct link *l, double seconds)
@@ -407,7 +482,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *w, int revents)
         over(l, why);
         return;
     case LEASE_BEAT:
-        if (!l->marker && l->now.len == 0)
+        if (!l->marker && !l->going)
             send_number(l, "beat", NULL, 0);
         lease_said(&l->lease, now_seconds());
         break;
@@ -435,6 +510,7 @@ struct link *link_new(struct ev_loop *loop, int in, int out, double beat, double
                         .credit = LINK_WINDOW };
     for (int c = 0; c < LINK_CLASSES; c++)
         STAILQ_INIT(&l->wait[c]);
+    STAILQ_INIT(&l->now);
     framer_init(&l->framer, LIMIT_FRAME_LINK);
     l->framer.wire = WIRE_2;
     msg_init(&l->msg);

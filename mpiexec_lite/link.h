@@ -40,10 +40,13 @@ struct link_ops {
     void (*spoke)(void *host, struct link *l, const char *words);
 };
 
+struct blob;                         /* bytes that several links send */
+
 struct piece {                       /* one frame that waits */
     STAILQ_ENTRY(piece) next;
     size_t       len, bulk;          /* bytes; of them that cost credit */
     struct link *from;               /* who gets credit when it has gone; or NULL */
+    struct blob *shared;             /* where they are, or NULL: */
     char         data[];
 };
 STAILQ_HEAD(pieces, piece);
@@ -62,7 +65,8 @@ struct link {
     struct buf      head, payload;   /* owned: one whose payload is not complete */
     size_t          want;            /* of payload */
     struct pieces   wait[LINK_CLASSES];  /* owned */
-    struct buf      now;             /* owned: being written */
+    struct pieces   now;             /* owned: being written */
+    size_t          going, done;     /* bytes of now to go; gone of its first */
     size_t          credit;          /* bulk that may still be sent */
     size_t          queued;          /* bulk in wait */
     size_t          owed;            /* taken here and not yet granted again */
@@ -83,6 +87,10 @@ void link_await(struct link *l, const char *marker);
 /* Queue a frame that was made by format, with its payload. */
 void link_send(struct link *l, enum link_class c, const char *frame, size_t frame_len,
                const char *payload, size_t len);
+/* The same for a frame that many links get. */
+struct blob *blob_new(const char *frame, size_t frame_len, const char *payload, size_t len);
+void blob_drop(struct blob *b);          /* the links that have it keep it */
+void link_send_blob(struct link *l, enum link_class c, struct blob *b);
 /* Make the frame of m (payload is added to it) and queue it.  Bulk: from, if not NULL,
  * is granted as much when it has gone. */
 void link_message(struct link *l, enum link_class c, struct msg *m, const char *payload,

@@ -112,6 +112,17 @@ static void op_peer_send(void *host, void *link, const char *frame, size_t frame
     link_send(link, LINK_DATA, frame, frame_len, payload, len);
 }
 
+static void op_peer_send_all(void *host, void *const *links, size_t n, const char *frame,
+                             size_t frame_len, const char *payload, size_t len)
+{
+    struct blob *b = blob_new(frame, frame_len, payload, len);
+
+    (void)host;
+    for (size_t i = 0; i < n; i++)
+        link_send_blob(links[i], LINK_DATA, b);
+    blob_drop(b);
+}
+
 /* --- connections ------------------------------------------------------- */
 
 struct port_peer {               /* a PMI_PORT connection: nobody's, then a rank's */
@@ -222,7 +233,8 @@ int node_add_job(struct node *n, int subtree, struct err *e)
 int node_pmi_init(struct node *n, struct err *e)
 {
     struct host_ops ops = { op_send, op_fail, op_abort, op_initialized, op_finalized,
-                            op_stuck, op_log, n->args.trace ? op_trace : NULL, op_peer_send };
+                            op_stuck, op_log, n->args.trace ? op_trace : NULL, op_peer_send,
+                            op_peer_send_all };
     const struct plan *p = n->args.plan;
     struct server_options options = { .pmi1_subversion = p->pmi1_subversion,
                                       .fault_tolerant = p->keep_going,

@@ -194,6 +194,7 @@ int ask_get(struct peer *p, struct job *j, const struct msg *m, const char *payl
     (void)len;
     if (p->up || !key || strlen(key) > LIMIT_KEY || peer_int(m, "id", 0, UINT32_MAX, &id, e) < 0)
         return err_set(e, ERR_INVALID_ARG, "a key and its number, from below, wanted");
+    share_settle(j);
     if (kvs_get(j->kvs, key, &found))
         tell_block(p, j, (unsigned)id, &found);
     else if (known_missing(j, key))
@@ -218,10 +219,12 @@ static void answer_key(struct ask *a)
 {
     struct job *j = a->job;
     struct kvs_entry found;
-    bool there = kvs_get(j->kvs, a->key, &found) > 0;
     struct request *rq;
     struct asker *x;
+    bool there;
 
+    share_settle(j);
+    there = kvs_get(j->kvs, a->key, &found) > 0;
     if (!there)
         remember_missing(j, a->key);
     SLIST_FOREACH(x, &a->below, next)

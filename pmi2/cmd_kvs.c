@@ -67,7 +67,7 @@ enum outcome cmd_get(struct request *rq, struct err *e)
         return FAILED;
     if (is_reserved(key))
         return get_attribute(rq, key, e);
-    if (!kvs_get(request_job(rq)->kvs, key, &found))
+    if (!share_find(request_job(rq), key, &found))
         return ask_key(rq, key, e);
     reply_text(rq, 0, found.value, found.len);
     return REPLY;
@@ -87,6 +87,7 @@ enum outcome cmd_getbyidx(struct request *rq, struct err *e)
 
     if (check_space(rq, &rq->arg[IDX_SPACE], e) < 0)
         return FAILED;
+    share_settle(request_job(rq));
     if (!kvs_at(request_job(rq)->kvs, (size_t)idx, &found)) {
         reply_text(rq, 3, "no_more_keyvals", 15);
         return NOT_FOUND;

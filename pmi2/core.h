@@ -91,6 +91,8 @@ struct job {
     int            nlocal, subtree;  /* here; here and below */
     struct member *members;          /* owned, nlocal of them, in order of rank */
     struct kvs    *kvs, *node;       /* owned: the space, the node's attributes */
+    struct buf     late;             /* data that has come down and is not in kvs yet */
+    int            searched;         /* times since then that it was looked through */
     struct kvs    *missing;          /* owned: keys that the root does not have; or NULL */
     struct buf     news;             /* data (share.c) that goes up with the next fence; at
                                         the root: down with the next release */
@@ -221,6 +223,10 @@ void share_sent(struct job *j);          /* and that has gone */
 /* Data that came up, or down with a release (released), or as an answer. */
 int  share_take_up(struct job *j, const char *data, size_t len, struct err *e);
 int  share_take_down(struct job *j, const char *data, size_t len, struct err *e);
+/* What there is here of a key: 1 and *out, valid until the next put or message; or 0. */
+int  share_find(struct job *j, const char *key, struct kvs_entry *out);
+/* Put into j->kvs what has come and is not there yet. */
+void share_settle(struct job *j);
 /* A release has come: what was missing may be there now. */
 void share_released(struct job *j);
 /* Append a record to out. */

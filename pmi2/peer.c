@@ -84,15 +84,38 @@ void peer_send(struct peer *p, const char *payload, size_t len)
     buf_clear(&frame);
 }
 
+/* The links of all below, in one allocation; *n of them.  NULL: none, or no memory. */
+static void **links_below(struct server *s, size_t *n)
+{
+    struct peer *p;
+    void **links;
+
+    *n = 0;
+    TAILQ_FOREACH(p, &s->down, in_server)
+        ++*n;
+    links = *n && s->ops.peer_send_all ? malloc(*n * sizeof *links) : NULL;
+    *n = 0;
+    if (links)
+        TAILQ_FOREACH(p, &s->down, in_server)
+            links[(*n)++] = p->link;
+    return links;
+}
+
 void peers_send_down(struct server *s, const char *payload, size_t len)
 {
     struct buf frame = BUF_INIT;
-    struct peer *p;
     bool ok = !TAILQ_EMPTY(&s->down) && format(s, len, &frame);
+    struct peer *p;
+    size_t n;
+    void **links = links_below(s, &n);
 
-    TAILQ_FOREACH(p, &s->down, in_server)
-        s->ops.peer_send(s->host, p->link, ok ? buf_bytes(&frame) : NULL, frame.len, payload,
-                         ok ? len : 0);
+    if (links && ok)
+        s->ops.peer_send_all(s->host, links, n, buf_bytes(&frame), frame.len, payload, len);
+    else
+        TAILQ_FOREACH(p, &s->down, in_server)
+            s->ops.peer_send(s->host, p->link, ok ? buf_bytes(&frame) : NULL, frame.len,
+                             payload, ok ? len : 0);
+    free(links);
     buf_clear(&frame);
 }
 

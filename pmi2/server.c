@@ -40,6 +40,7 @@ static void job_free(struct job *j)
     kvs_free(j->kvs);
     kvs_free(j->node);
     kvs_free(j->missing);
+    buf_clear(&j->late);
     buf_clear(&j->news);
     buf_clear(&j->again);
     buf_clear(&j->gone_news);
@@ -257,7 +258,7 @@ struct member *job_member(struct job *j, int rank)
 }
 
 const char *job_id(const struct job *j) { return j->id; }
-size_t job_kvs_bytes(const struct job *j) { return kvs_bytes(j->kvs); }
+size_t job_kvs_bytes(const struct job *j) { return kvs_bytes(j->kvs) + j->late.len; }
 int member_rank(const struct member *m) { return m->rank; }
 struct job *member_job(const struct member *m) { return m->job; }
 bool member_ever_initialized(const struct member *m) { return m->initialized; }

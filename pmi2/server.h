@@ -61,6 +61,9 @@ struct host_ops {
      * one server only. */
     void (*peer_send)(void *host, void *link, const char *frame, size_t frame_len,
                       const char *payload, size_t len);
+    /* The same to n of them; NULL: one after the other. */
+    void (*peer_send_all)(void *host, void *const *links, size_t n, const char *frame,
+                          size_t frame_len, const char *payload, size_t len);
 };
 
 struct server_options {

@@ -5,6 +5,10 @@
  * get it with the release.  If it is more, they get the keys that were put again,
  * to drop what they have of them, and ask for the others when a rank does (ask.c).
  *
+ * What comes down is kept as it came, and only looked through while few ask: most
+ * ranks want little of what all have put.  When more is asked for, it is put into the
+ * store with its index (share_settle).
+ *
  * Data is a row of records:
  *
  *     u32 source rank, u32 bytes of key, u32 bytes of value, key NUL, value NUL
@@ -19,6 +23,10 @@
 #include <string.h>
 
 #define DROP UINT32_MAX
+
+/* How often what has come is looked through before it gets an index, and how many bytes
+ * of it may lie about. */
+enum { SEARCHES = 4, LATE_MAX = 1 << 20 };
 
 static void add_number(struct buf *out, uint32_t n)
 {
@@ -190,6 +198,8 @@ void share_send_head(struct job *j, struct buf *data)
 
 void share_sent(struct job *j)
 {
+    if (j->late.len)                     /* what was put here is newer than that */
+        buf_add(&j->late, buf_bytes(&j->news), j->news.len);
     buf_clear(&j->news);
     buf_clear(&j->again);
     j->news_big = false;
@@ -225,9 +235,6 @@ static int check_record(const struct job *j, const struct share_record *r, struc
     if (!*r->key || strlen(r->key) > LIMIT_KEY || r->len > LIMIT_VALUE)
         return err_set(e, ERR_LENGTH, "a key of %zu bytes with a value of %zu",
                        strlen(r->key), r->len);
-    if (!utf8_valid(r->key, strlen(r->key)) ||
-        (!r->drop && !utf8_valid(r->value, r->len)))
-        return err_set(e, ERR_INVALID_VAL, "data is not UTF-8");
     return 0;
 }
 
@@ -241,6 +248,8 @@ static int store_up(struct job *j, const struct share_record *r, int *node, stru
     if (here != *node && !kvs_block_new(j->kvs))
         return err_set(e, ERR_NOMEM, "no memory for the key-value space");
     *node = here;
+    if (!utf8_valid(r->key, strlen(r->key)) || !utf8_valid(r->value, r->len))
+        return err_set(e, ERR_INVALID_VAL, "data is not UTF-8");
     note_again(j, r->key);
     if (kvs_put(j->kvs, r->src, r->key, r->value, r->len, e) < 0)
         return -1;
@@ -288,22 +297,77 @@ static void store_down(struct job *j, const struct share_record *r)
         kvs_remove(j->kvs, r->key);      /* no room to keep it: it will be asked for */
 }
 
-int share_take_down(struct job *j, const char *data, size_t len, struct err *e)
+void share_settle(struct job *j)
 {
+    const char *data = j->late.len ? buf_bytes(&j->late) : NULL;
+    size_t len = j->late.len;
     struct share_record r;
-    int node = -1, got;
+    int node = -1;
 
-    while ((got = share_next(&data, &len, &r, e)) > 0) {
+    while (share_next(&data, &len, &r, NULL) > 0) {
         int here = r.drop ? node : node_of(j, r.src);
 
-        if (check_record(j, &r, e) < 0)
-            return -1;
         if (here != node)
             kvs_block_use(j->kvs, kvs_block_new(j->kvs));
         node = here;
         store_down(j, &r);
     }
-    return got;
+    buf_consume(&j->late, j->late.len);
+    j->searched = 0;
+}
+
+int share_take_down(struct job *j, const char *data, size_t len, struct err *e)
+{
+    const char *at = data;
+    size_t left = len;
+    struct share_record r;
+    int got;
+
+    while ((got = share_next(&at, &left, &r, e)) > 0)
+        if (check_record(j, &r, e) < 0)
+            return -1;
+    if (got < 0)
+        return -1;
+    buf_add(&j->late, data, len);
+    if (j->late.failed)
+        return err_set(e, ERR_NOMEM, "no memory for data");
+    j->searched = 0;
+    if (j->late.len > LATE_MAX)
+        share_settle(j);
+    return 0;
+}
+
+/* The last that came down about a key.  False: nothing did. */
+static bool search(const struct job *j, const char *key, struct share_record *found)
+{
+    const char *data = buf_bytes(&j->late);
+    size_t len = j->late.len;
+    struct share_record r;
+    bool any = false;
+
+    while (share_next(&data, &len, &r, NULL) > 0)
+        if (!strcmp(r.key, key)) {
+            *found = r;
+            any = true;
+        }
+    return any;
+}
+
+int share_find(struct job *j, const char *key, struct kvs_entry *out)
+{
+    int there = kvs_get(j->kvs, key, out);
+    struct share_record r;
+
+    if (!j->late.len || (there && is_newer(j, out)))
+        return there;
+    if (++j->searched > SEARCHES) {
+        share_settle(j);
+        return kvs_get(j->kvs, key, out);
+    }
+    if (!search(j, key, &r))
+        return there;
+    *out = (struct kvs_entry){ r.key, r.value, r.len, r.src, 0 };
+    return !r.drop;
 }
 
 int share_data(struct peer *p, struct job *j, const struct msg *m, const char *payload,

@@ -151,7 +151,7 @@ static inline void fake_trace(void *host, struct member *m, bool from_peer, cons
 
 static const struct host_ops fake_ops = {
     fake_send, fake_fail, fake_abort, fake_initialized, fake_finalized, fake_stuck, fake_log,
-    fake_trace, NULL
+    fake_trace, NULL, NULL
 };
 
 /* --- life -------------------------------------------------------------- */
