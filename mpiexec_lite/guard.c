@@ -1,6 +1,7 @@
 /* guard.c - see guard.h */
 #include "mpiexec_lite/guard.h"
 
+#include "mpiexec_lite/dial.h"
 #include "mpiexec_lite/proxy.h"
 #include "mpiexec_lite/spread.h"
 #include "mpiexec_lite/sweep.h"
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,14 +25,14 @@ static int complain(const char *what)
 }
 
 /* The proxy speaks first, so that what a login script prints is told apart. */
-static int say_who(void)
+static int say_who(int out)
 {
     char host[HOST_NAME_MAX + 1] = "", text[HOST_NAME_MAX + 100];
     int n;
 
     gethostname(host, sizeof host - 1);
     n = snprintf(text, sizeof text, "%s%d %s %s\n", PROXY_MARKER, PROXY_PROTOCOL, VERSION, host);
-    return write(STDOUT_FILENO, text, (size_t)n) == n ? 0 : -1;
+    return write(out, text, (size_t)n) == n ? 0 : -1;
 }
 
 static void be_proxy(const struct inherited *user, int in, int out, int guard)
@@ -60,20 +62,33 @@ static int take_stream(int *in, int *out)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-    *in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
-    *out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    if (*in < 0) {
+        *in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+        *out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    }
     if (null < 0 || *in < 0 || *out < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0)
         return -1;
     close(null);
     return 0;
 }
 
-int guard_run(const struct inherited *user)
+/* A stream that another process of ours dials and keeps sealed. */
+static int dial(const struct dial_args *call, int *in, int *out)
 {
-    int in, out, fd[2];
+    int fd[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) < 0)
+        return -1;
+    *in = *out = fd[0];
+    return dial_start(call, fd[1], fd[0]) < 0 ? -1 : close(fd[1]);
+}
+
+int guard_run(const struct inherited *user, const struct dial_args *call)
+{
+    int in = -1, out = STDOUT_FILENO, fd[2];
     pid_t pid;
 
-    if (say_who() < 0 || take_stream(&in, &out) < 0 || sweep_prepare() < 0 ||
+    if ((call && dial(call, &in, &out) < 0) || say_who(out) < 0 || take_stream(&in, &out) < 0 || sweep_prepare() < 0 ||
         pipe2(fd, O_CLOEXEC) < 0)
         return complain("cannot set up");
     pid = fork();

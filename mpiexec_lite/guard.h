@@ -7,8 +7,10 @@
 
 #include "mpiexec_lite/child.h"
 
-/* Be the guard, with the stream on stdin and stdout; user: what ranks get back.  The
- * exit status. */
-int guard_run(const struct inherited *user);
+struct dial_args;
+
+/* Be the guard, with the stream on stdin and stdout, or (call) one that is dialled; user:
+ * what ranks get back.  The exit status. */
+int guard_run(const struct inherited *user, const struct dial_args *call);
 
 #endif

@@ -193,6 +193,9 @@ const struct option opts_table[] = {
     { .names = { "stage-proxy" }, .section = SECTION_LAUNCH,
       .set = opts_set_switch, JOB(remote.stage_proxy), .value = true,
       .help = "Send pmi2_proxy to hosts that have none, for the time of the job." },
+    { .names = { "munge-socket" }, .arg = "PATH", .section = SECTION_LAUNCH,
+      .set = opts_set_text, JOB(remote.munge_socket),
+      .help = "The socket of munged on every host, for the launchers tcp and manual." },
     { .names = { "tree-width" }, .arg = "W", .section = SECTION_LAUNCH,
       .set = opts_set_number, JOB(remote.tree_width),
       .help = "Start so many hosts from one when there are many (default 32); 0: all from "

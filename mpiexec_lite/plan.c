@@ -128,6 +128,7 @@ static void launch_options_clear(struct launch_options *o)
     free(o->exec);
     strlist_clear(&o->extra);
     free(o->proxy);
+    free(o->munge_socket);
 }
 
 void plan_clear(struct plan *p)

@@ -69,6 +69,7 @@ struct launch_options {
     bool          forward_x;     /* -enable-x */
     char         *proxy;         /* -proxy PATH: pmi2_proxy on the other hosts; or NULL */
     bool          stage_proxy;   /* -stage-proxy */
+    char         *munge_socket;  /* -munge-socket: munged's, for tcp and manual; or NULL */
     int           tree_width;    /* -tree-width W: 32; 0: flat */
     int           flat_hosts;    /* -flat-hosts N: no tree up to so many: 64 */
     int           window;        /* -launch-window N: launcher processes at once: 10 */

@@ -309,9 +309,10 @@ static int ranks_below(const struct proxy *p)
 static int grow_below(struct proxy *p, bool trial)
 {
     int first, n = tree_children(&p->tree, p->position, &first), have = p->below.n;
-    struct remotes_args args = { p->loop, &p->bundle.plan, p->tree, p->node.server,
-                                 buf_bytes(&p->raw), p->raw.len, p->beside, p->args->user,
-                                 &proxy_remote_ops, p };
+    struct remotes_args args = { .loop = p->loop, .plan = &p->bundle.plan, .tree = p->tree,
+                                 .server = p->node.server, .bundle = buf_bytes(&p->raw),
+                                 .bundle_len = p->raw.len, .proxy = p->beside,
+                                 .user = p->args->user, .ops = &proxy_remote_ops, .host = p };
 
     if (!have)
         remotes_init(&p->below, &args);

@@ -1,10 +1,12 @@
 /* proxy_main.c - the program pmi2_proxy. */
+#include "mpiexec_lite/dial.h"
 #include "mpiexec_lite/guard.h"
 #include "mpiexec_lite/spread.h"
 #include "mpiexec_lite/stage.h"
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -28,8 +30,35 @@ static void remove_staged(void)
     rmdir(path);
 }
 
+/* "--connect ADDRESSES --job ID --position N [--munge-socket PATH]" */
+static int read_call(char **argv, struct dial_args *call)
+{
+    for (; argv[0] && argv[1]; argv += 2) {
+        if (!strcmp(argv[0], "--connect"))
+            call->addresses = argv[1];
+        else if (!strcmp(argv[0], "--job"))
+            call->job = argv[1];
+        else if (!strcmp(argv[0], "--position"))
+            call->position = (int)strtol(argv[1], NULL, 10);
+        else if (!strcmp(argv[0], "--munge-socket"))
+            call->munge_socket = argv[1];
+        else
+            return -1;
+    }
+    return argv[0] || !call->addresses || !call->job || call->position < 1 ? -1 : 0;
+}
+
+static int wrong_use(const char *what)
+{
+    if (what)
+        fprintf(stderr, "pmi2_proxy: unknown argument %.80s\n", what);
+    fputs(usage, stderr);
+    return 2;
+}
+
 int main(int argc, char **argv)
 {
+    struct dial_args call = { 0 };
     struct inherited user;
 
     if (argc == 2 && !strcmp(argv[1], "--version")) {
@@ -40,16 +69,12 @@ int main(int argc, char **argv)
         fputs(usage, stdout);
         return 0;
     }
-    if (argc == 2 && !strcmp(argv[1], "--staged")) {
-        remove_staged();
-    } else if (argc != 1) {
-        fprintf(stderr, "pmi2_proxy: unknown argument %.80s\n%s", argv[1], usage);
-        return 2;
-    }
-    if (argc == 1 && isatty(STDIN_FILENO)) {
-        fputs(usage, stderr);
-        return 2;
-    }
     inherited_save(&user);
-    return guard_run(&user);
+    if (argc == 2 && !strcmp(argv[1], "--staged"))
+        remove_staged();
+    else if (argc > 1 && read_call(argv + 1, &call) < 0)
+        return wrong_use(argv[1]);
+    else if (argc == 1 && isatty(STDIN_FILENO))
+        return wrong_use(NULL);
+    return guard_run(&user, call.addresses ? &call : NULL);
 }

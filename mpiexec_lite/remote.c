@@ -386,7 +386,7 @@ static int fork_proxy(struct remote *r, const struct ends *theirs, struct err *e
         dup2(theirs->in, STDIN_FILENO) < 0 || dup2(theirs->out, STDOUT_FILENO) < 0)
         _exit(EXIT_LAUNCHER);
     close_range(STDERR_FILENO + 1, ~0U, 0);
-    _exit(guard_run(r->all->args.user));
+    _exit(guard_run(r->all->args.user, NULL));
 }
 
 static int run_launcher(struct remote *r, struct strlist *argv, const struct ends *theirs,
@@ -422,35 +422,116 @@ static int stage(struct remote *r, struct err *e)
     return 0;
 }
 
-static int start(struct remote *r, struct err *e)
+/* The program for one host; with manual the user runs it. */
+static int run_command(struct remote *r, const struct ends *theirs, struct err *e)
 {
     const struct remotes_args *a = &r->all->args;
     const struct launch_options *o = &a->plan->remote;
+    struct spread_call call = { a->connect, a->job, r->position };
     struct strlist argv = { 0 };
-    struct ends theirs;
-    int in, out, rc;
+    int rc = spread_command(o, r->where, r->how, a->proxy, r->all->staging,
+                            a->connect ? &call : NULL, &argv, e);
 
-    r->errors = -1;
-    if (r->how == PROXY_STAGED && stage(r, e) < 0)
-        return -1;
-    if ((o->launcher == LAUNCHER_FORK ? make_socket(&theirs, &in, &out)
-                                      : make_pipes(&theirs, &in, &out, &r->errors)) < 0)
-        return err_set(e, ERR_OTHER, "descriptors: %s", strerror(errno));
-    if (o->launcher == LAUNCHER_FORK && !o->proxy)
-        rc = fork_proxy(r, &theirs, e);
-    else
-        rc = spread_command(o, r->where, r->how, a->proxy, r->all->staging, &argv, e);
-    if (rc == 0 && argv.n)
-        rc = run_launcher(r, &argv, &theirs, e);
+    if (rc == 0 && o->launcher == LAUNCHER_MANUAL) {
+        printf("HYDRA_LAUNCH:");
+        for (size_t i = 0; i < argv.n; i++)
+            printf(" %s", argv.v[i]);
+        printf("\n");
+    } else if (rc == 0) {
+        rc = run_launcher(r, &argv, theirs, e);
+    }
     strlist_clear(&argv);
-    close_ends(&theirs);
-    r->link = link_new(a->loop, in, out, o->heartbeat, o->lease, &link_ops, r);
+    return rc;
+}
+
+static int make_link(struct remote *r, int in, int out, struct err *e)
+{
+    const struct launch_options *o = &r->all->args.plan->remote;
+
+    r->link = link_new(r->all->args.loop, in, out, o->heartbeat, o->lease, &link_ops, r);
     if (!r->link)
         return err_set(e, ERR_NOMEM, "no memory for a link");
     link_await(r->link, PROXY_MARKER);
+    return 0;
+}
+
+/* The stream is the program's stdin and stdout. */
+static int start_stream(struct remote *r, struct err *e)
+{
+    const struct launch_options *o = &r->all->args.plan->remote;
+    bool forks = o->launcher == LAUNCHER_FORK;
+    struct ends theirs;
+    int in, out, rc;
+
+    if (r->how == PROXY_STAGED && stage(r, e) < 0)
+        return -1;
+    if ((forks ? make_socket(&theirs, &in, &out)
+               : make_pipes(&theirs, &in, &out, &r->errors)) < 0)
+        return err_set(e, ERR_OTHER, "descriptors: %s", strerror(errno));
+    rc = forks && !o->proxy ? fork_proxy(r, &theirs, e) : run_command(r, &theirs, e);
+    close_ends(&theirs);
+    if (make_link(r, in, out, e) < 0)
+        return -1;
     if (r->how == PROXY_STAGED)
         link_send(r->link, LINK_DATA, buf_bytes(&r->all->program), r->all->program.len, NULL, 0);
     return rc;
+}
+
+/* The proxy calls back; what the program prints is shown. */
+static int start_call(struct remote *r, struct err *e)
+{
+    struct ends theirs;
+    int fd[2], rc;
+
+    if (r->how == PROXY_STAGED)
+        return err_set(e, ERR_OTHER, "-stage-proxy needs a launcher with a stream: ssh");
+    if (pipe2(fd, O_CLOEXEC) < 0)
+        return err_set(e, ERR_OTHER, "descriptors: %s", strerror(errno));
+    fcntl(fd[0], F_SETFL, O_NONBLOCK);
+    r->errors = fd[0];
+    theirs = (struct ends){ open("/dev/null", O_RDONLY | O_CLOEXEC), fd[1], fd[1] };
+    rc = run_command(r, &theirs, e);
+    close(theirs.in);
+    close(fd[1]);
+    return rc;
+}
+
+static int start(struct remote *r, struct err *e)
+{
+    r->errors = -1;
+    return r->all->args.connect ? start_call(r, e) : start_stream(r, e);
+}
+
+bool remotes_claim(struct remotes *rs, int position)
+{
+    for (int i = 0; i < rs->n; i++)
+        if (rs->v[i].position == position) {
+            bool free = rs->v[i].state == REMOTE_STARTING && !rs->v[i].claimed;
+
+            rs->v[i].claimed |= free;
+            return free;
+        }
+    return false;
+}
+
+void remotes_accept(struct remotes *rs, int position, int fd)
+{
+    struct remote *r = remotes_towards(rs, position);
+    struct err e = { 0 };
+
+    if (!r || r->state != REMOTE_STARTING || make_link(r, fd, fd, &e) < 0)
+        close(fd);
+}
+
+void remotes_refuse(struct remotes *rs, int position, const char *why)
+{
+    struct remote *r = remotes_towards(rs, position);
+    char text[500];
+
+    if (!r || r->state != REMOTE_STARTING)
+        return;
+    snprintf(text, sizeof text, "%s: %s", r->where->name, why);
+    failed(r, text);
 }
 
 static void start_one(struct remote *r)
@@ -472,6 +553,8 @@ static void start_one(struct remote *r)
         ev_io_start(rs->args.loop, &r->on_errors);
     }
     ev_timer_stop(rs->args.loop, &r->timer);
+    if (rs->args.plan->remote.launcher == LAUNCHER_MANUAL)
+        return;                          /* a person is not hurried */
     ev_timer_set(&r->timer, rs->args.plan->remote.patience, 0.);
     ev_timer_start(rs->args.loop, &r->timer);
 }
@@ -483,8 +566,14 @@ static bool may_start(const struct remotes *rs)
 
 static void start_more(struct remotes *rs)
 {
-    while (rs->next < rs->n && may_start(rs))
+    bool manual = rs->args.plan->remote.launcher == LAUNCHER_MANUAL && rs->next < rs->n;
+
+    while (rs->next < rs->n && (manual || may_start(rs)))
         start_one(&rs->v[rs->next++]);
+    if (manual) {
+        printf("HYDRA_LAUNCH_END\n");
+        fflush(stdout);
+    }
 }
 
 /* Starting: its time is up.  Waiting: again.  Else: it has had its last moment. */
@@ -524,6 +613,8 @@ bool remotes_reaped(struct remotes *rs, pid_t pid, int wstatus)
         r->status = wstatus;
         if (r->cut && r->state != REMOTE_ENDED && r->state != REMOTE_WAITING)
             is_over(r);
+        else if (r->state == REMOTE_STARTING && !r->link && wstatus)
+            is_over(r);                  /* tcp: it will not call */
         start_more(rs);
         return true;
     }

@@ -34,6 +34,7 @@ struct remotes_args {
     struct server    *server;            /* gets a peer for each */
     const char       *bundle;            /* what each is sent first; borrowed */
     size_t            bundle_len;
+    const char       *connect, *job;     /* tcp, manual: where proxies call back; job id */
     const char       *proxy;             /* path of pmi2_proxy beside this program */
     const struct inherited *user;
     const struct remote_ops *ops;
@@ -60,6 +61,7 @@ struct remote {
     struct buf        words;             /* owned: what it said on stderr last */
     int               tries;
     size_t            held;              /* for its owner: bulk not granted again yet */
+    bool              claimed;           /* tcp: its proxy has logged in */
     bool              cut;               /* the stream has ended */
     char              why[160];          /* and why, if that is known */
 };
@@ -89,6 +91,12 @@ bool remotes_reaped(struct remotes *rs, pid_t pid, int wstatus);
 struct remote *remotes_towards(struct remotes *rs, int position);
 /* Queue a message for all that are up. */
 void remotes_send(struct remotes *rs, struct msg *m);
+/* tcp, manual: whether a proxy of this position is awaited, which has come with that;
+ * and its stream (taken). */
+bool remotes_claim(struct remotes *rs, int position);
+void remotes_accept(struct remotes *rs, int position, int fd);
+/* It will not come: why. */
+void remotes_refuse(struct remotes *rs, int position, const char *why);
 /* It has said that it is done: its stream may end. */
 void remote_done(struct remote *r);
 /* From now on an end is no loss: who is not up is given up. */

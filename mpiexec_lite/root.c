@@ -516,6 +516,7 @@ static void clean_up(struct root *r)
 static void clear(struct root *r)
 {
     remotes_clear(&r->below);
+    callback_free(r->callback);
     if (r->node.buffer)
         node_clear(&r->node);
     launch_clear(&r->launch);

@@ -5,6 +5,7 @@
 #define MPIEXEC_LITE_ROOT_IMPL_H
 
 #include "mpiexec_lite/bundle.h"
+#include "mpiexec_lite/callback.h"
 #include "mpiexec_lite/control.h"
 #include "mpiexec_lite/launch.h"
 #include "mpiexec_lite/node.h"
@@ -32,6 +33,7 @@ struct root {
     struct buf        bundle;    /* the job, for the servers of other nodes */
     struct tree       tree;
     struct remotes    below;
+    struct callback  *callback;  /* -launcher tcp and manual; else NULL */
     struct position  *at;        /* by position */
     int               connected, ready, quiet;   /* positions, the root's own left out */
     bool              decided;   /* tree or flat */

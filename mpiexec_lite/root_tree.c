@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 /* How long a person waits without a word, and how often the line changes then. */
@@ -109,13 +110,64 @@ static void trial_over(struct root *r, bool ok, const char *why)
     decide(r, ok ? r->tree.width : 0);
 }
 
+/* --- proxies that call back -------------------------------------------- */
+
+static bool claim(void *host, int position)
+{
+    return remotes_claim(&((struct root *)host)->below, position);
+}
+
+static void accepted(void *host, int position, int fd)
+{
+    remotes_accept(&((struct root *)host)->below, position, fd);
+}
+
+static void refused(void *host, int position, const char *why)
+{
+    remotes_refuse(&((struct root *)host)->below, position, why);
+}
+
+static void no_munge(void *host, const char *why)
+{
+    root_broken(host, EXIT_LAUNCHER, why);
+}
+
+static void log_callback(void *host, const char *text)
+{
+    root_tell(host, "%s", text);
+}
+
+static const struct callback_ops callback_ops = {
+    .claim = claim, .accepted = accepted, .refused = refused, .broken = no_munge,
+    .log = log_callback,
+};
+
+static int listen_for_callbacks(struct root *r, struct remotes_args *args, struct err *e)
+{
+    const struct launch_options *o = &r->plan->remote;
+    struct callback_args how = { r->jobid, r->tree.n, o->munge_socket };
+
+    if (root_is_alone(r) || (o->launcher != LAUNCHER_TCP && o->launcher != LAUNCHER_MANUAL))
+        return 0;
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);      /* keys are in our memory */
+    r->callback = callback_new(r->loop, &how, &callback_ops, r, e);
+    if (!r->callback)
+        return -1;
+    args->connect = callback_addresses(r->callback);
+    args->job = r->jobid;
+    return 0;
+}
+
 int root_tree_init(struct root *r, struct err *e)
 {
-    const struct remotes_args args = { r->loop, r->plan, r->tree, r->node.server,
-                                       buf_bytes(&r->bundle), r->bundle.len, r->beside,
-                                       &r->user, &root_remote_ops, r };
+    struct remotes_args args = { .loop = r->loop, .plan = r->plan, .tree = r->tree,
+                                 .server = r->node.server, .bundle = buf_bytes(&r->bundle),
+                                 .bundle_len = r->bundle.len, .proxy = r->beside,
+                                 .user = &r->user, .ops = &root_remote_ops, .host = r };
     int first, n;
 
+    if (listen_for_callbacks(r, &args, e) < 0)
+        return -1;
     r->progress.data = r;
     ev_timer_init(&r->progress, on_progress, 0., 0.);
     remotes_init(&r->below, &args);
@@ -175,6 +227,8 @@ static void connected(struct root *r, int position)
     r->at[position].state = AT_CONNECTED;
     if (!r->connected++)
         r->first_up = root_now(r);
+    if (r->connected == r->tree.n - 1)
+        callback_stop(r->callback);
     root_say(r, 2, "launch: %s answers", host_at(r, position));
 }
 

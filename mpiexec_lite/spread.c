@@ -55,9 +55,33 @@ static int add_ssh(const struct launch_options *o, const struct host *h, struct 
     return rc | strlist_add(out, "--") | strlist_add(out, h->name);
 }
 
+/* tcp: CMD, its words, the host, and what is to run there, word by word.  manual: only
+ * the latter. */
+static int add_call(const struct launch_options *o, const struct host *h, const char *program,
+                    const struct spread_call *call, struct strlist *out)
+{
+    char number[16];
+    int rc = 0;
+
+    if (o->launcher == LAUNCHER_TCP) {
+        rc = strlist_add(out, o->exec);
+        for (size_t i = 0; i < o->extra.n; i++)
+            rc |= strlist_add(out, o->extra.v[i]);
+        rc |= strlist_add(out, h->name);
+    }
+    snprintf(number, sizeof number, "%d", call->position);
+    rc |= strlist_add(out, program) | strlist_add(out, "--connect") |
+          strlist_add(out, call->addresses) | strlist_add(out, "--job") |
+          strlist_add(out, call->job) | strlist_add(out, "--position") |
+          strlist_add(out, number);
+    if (o->munge_socket)
+        rc |= strlist_add(out, "--munge-socket") | strlist_add(out, o->munge_socket);
+    return rc;
+}
+
 int spread_command(const struct launch_options *o, const struct host *h,
                    enum proxy_where where, const char *path, const char *staging,
-                   struct strlist *out, struct err *e)
+                   const struct spread_call *call, struct strlist *out, struct err *e)
 {
     const char *program = where == PROXY_IN_PATH ? "pmi2_proxy" : o->proxy ? o->proxy : path;
     struct buf word = BUF_INIT;
@@ -65,6 +89,8 @@ int spread_command(const struct launch_options *o, const struct host *h,
 
     if (o->launcher == LAUNCHER_FORK) {
         rc = strlist_add(out, program);
+    } else if (call) {
+        rc = add_call(o, h, program, call, out);
     } else {
         rc = add_ssh(o, h, out);
         if (where == PROXY_STAGED)

@@ -17,12 +17,19 @@ enum proxy_where {
     PROXY_STAGED             /* sent over the stream first */
 };
 
-/* The words that start the proxy on a host with this launcher.  path: pmi2_proxy as
+/* How proxies call back; for the launchers tcp and manual. */
+struct spread_call {
+    const char *addresses, *job;     /* as in dial.h */
+    int         position;
+};
+
+/* The words that start the proxy on a host with this launcher.  call: NULL where it does
+ * not call back.  path: pmi2_proxy as
  * the launcher's own directory has it; staging: the shell words of PROXY_STAGED.  out
  * is the caller's to clear.  0, or -1 and e. */
 int spread_command(const struct launch_options *o, const struct host *h,
                    enum proxy_where where, const char *path, const char *staging,
-                   struct strlist *out, struct err *e);
+                   const struct spread_call *call, struct strlist *out, struct err *e);
 
 /* A word as sh, csh and fish all understand it.  -1: it has a line break. */
 int spread_quote(const char *word, struct buf *out);

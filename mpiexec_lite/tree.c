@@ -62,6 +62,7 @@ int tree_width(const struct plan *p)
     const struct launch_options *o = &p->remote;
     int others = tree_positions(p) - 1;
 
-    return others <= o->flat_hosts || p->keep_going || o->tree_width >= others
+    return others <= o->flat_hosts || p->keep_going || o->tree_width >= others ||
+           o->launcher == LAUNCHER_TCP || o->launcher == LAUNCHER_MANUAL
            ? 0 : o->tree_width;
 }

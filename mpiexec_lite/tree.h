@@ -24,8 +24,8 @@ int tree_node(const struct plan *p, int position);
 /* The position of a node. */
 int tree_position(const struct plan *p, int node);
 
-/* The width for a plan: 0 up to flat_hosts other nodes, and where the job is to
- * survive the loss of a node. */
+/* The width for a plan: 0 up to flat_hosts other nodes, where the job is to survive the
+ * loss of a node, and where proxies call back. */
 int tree_width(const struct plan *p);
 
 #endif

@@ -79,7 +79,8 @@ TAILQ_HEAD(peers, peer);
 struct ask;
 TAILQ_HEAD(asks, ask);
 
-enum { RANK_GONE = 1, RANK_DEAD = 2 };   /* has ended; inside PMI */
+enum { RANK_GONE = 1, RANK_DEAD = 2, RANK_LOST = 4 };    /* has ended; inside PMI; the node
+                                                            of it is lost */
 
 struct job {
     struct server *server;

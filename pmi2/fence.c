@@ -521,7 +521,7 @@ static void progress(struct fence *f)
     if (!root && !is_local(f) && !f->sent) {
         size_t want = f->ranks ? f->nhere : (size_t)j->subtree;
 
-        if (f->arrived + f->below == want)
+        if (want && f->arrived + f->below == want)
             send_up(f, want);
     }
     if (!f->arrived && !f->below && !f->checked)
@@ -749,7 +749,7 @@ static int lost_rank(const struct fence *f)
     const struct job *j = f->job;
 
     for (int r = 0; j->ranks && r < j->size; r++)
-        if ((j->ranks[r] & RANK_DEAD) && !job_member(f->job, r) && j->lost &&
+        if ((j->ranks[r] & RANK_LOST) &&
             (!f->ranks || bsearch(&r, f->ranks, f->n, sizeof r, by_rank)))
             return r;
     return -1;

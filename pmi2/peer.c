@@ -163,10 +163,18 @@ void peers_rank_ended(struct job *j, int rank, bool dead)
     look(j);
 }
 
+/* One that is known to have ended is not dead for that, but nobody is left to say
+ * whether it had entered a fence. */
 void job_rank_lost(struct job *j, int rank)
 {
+    bool ended = j->ranks && (j->ranks[rank] & RANK_GONE);
+
     j->lost = true;
-    peers_rank_ended(j, rank, true);
+    mark(j, rank, RANK_LOST);
+    if (ended)
+        look(j);
+    else
+        peers_rank_ended(j, rank, true);
 }
 
 static void send_list(struct job *j, const char *cmd, struct buf *list)

@@ -1,0 +1,43 @@
+/* callback.h - proxies that call back (-launcher tcp and manual): the port they dial,
+ * and their login.
+ *
+ * Everybody can connect; nobody gets anything before munge has said who it is
+ * (login.h).  A connection that does not log in costs itself only. */
+#ifndef MPIEXEC_LITE_CALLBACK_H
+#define MPIEXEC_LITE_CALLBACK_H
+
+#include "wire/err.h"
+
+#include <ev.h>
+#include <stdbool.h>
+
+struct callback_ops {
+    /* Is the server of this position still expected?  True takes its place. */
+    bool (*claim)(void *host, int position);
+    /* It has logged in: fd (taken) is its stream, opened. */
+    void (*accepted)(void *host, int position, int fd);
+    /* A true proxy that cannot be let in: it will not come. */
+    void (*refused)(void *host, int position, const char *why);
+    /* munge does not work here: nobody can come. */
+    void (*broken)(void *host, const char *why);
+    void (*log)(void *host, const char *text);
+};
+
+struct callback_args {
+    const char *job;                 /* its id; borrowed */
+    int         positions;
+    const char *munge_socket;        /* NULL: the usual one; borrowed */
+};
+
+struct callback;
+
+/* Listen, and see whether munge works.  NULL and e. */
+struct callback *callback_new(struct ev_loop *loop, const struct callback_args *args,
+                              const struct callback_ops *ops, void *host, struct err *e);
+/* Where to dial: "ADDRESS:PORT[,ADDRESS:PORT...]". */
+const char *callback_addresses(const struct callback *c);
+/* Nobody else is expected: close the port.  Streams that are open stay. */
+void callback_stop(struct callback *c);
+void callback_free(struct callback *c);
+
+#endif
