@@ -492,6 +492,12 @@ static void on_timer(struct ev_loop *loop, ev_timer *w, int revents)
     set_timer(l);
 }
 
+void link_set_lease(struct link *l, double beat, double lease)
+{
+    lease_init(&l->lease, beat, lease, now_seconds());
+    set_timer(l);
+}
+
 /* --- begin ------------------------------------------------------------- */
 
 void link_await(struct link *l, const char *marker)

@@ -80,6 +80,8 @@ struct link {
 struct link *link_new(struct ev_loop *loop, int in, int out, double beat, double lease,
                       const struct link_ops *ops, void *host);
 void link_free(struct link *l);
+/* Other times from now on. */
+void link_set_lease(struct link *l, double beat, double lease);
 /* Before frames come, the other end is to say a line that begins with marker; what
  * comes earlier is noise. */
 void link_await(struct link *l, const char *marker);

@@ -267,8 +267,7 @@ static int read_bundle(struct proxy *p, int position, const char *data, size_t l
     buf_add(&p->raw, data, len);
     if (!p->programs || p->raw.failed)
         return err_set(e, ERR_NOMEM, "no memory for the job");
-    p->up->lease.beat = plan->remote.heartbeat;
-    p->up->lease.term = plan->remote.lease;
+    link_set_lease(p->up, plan->remote.heartbeat, plan->remote.lease);
     umask((mode_t)p->bundle.umask);
     return 0;
 }

@@ -273,6 +273,7 @@ class Bed:
         self.sshd_options = {**SSHD, **(sshd or {})}
         self.keep = list(keep)
         self.switch, self.dir, self.commands = None, None, []
+        self._undo = {}                # what heal() is to do, by what was done
 
     def __enter__(self):
         _catch()
@@ -372,6 +373,7 @@ class Bed:
             folder = os.path.join(folder, part)
             os.makedirs(folder, exist_ok=True)
             os.chown(folder, self.uid[user], self.uid[user])
+        self._undo["rc", path] = lambda: self.rc(user, name, None)
         self.write(path, text, user=user)
 
     def _make_users(self):
@@ -410,6 +412,8 @@ class Bed:
 
     def host_keys(self, unknown=(), changed=()):
         """known_hosts as it should be, but for these nodes."""
+        if unknown or changed:
+            self._undo["keys"] = self.host_keys
         text = ""
         for n in self.nodes:
             if n.number not in unknown:
@@ -496,6 +500,8 @@ class Bed:
     def sshd_start(self, node, wait=True, **options):
         """Start it with options beyond those of the bed."""
         node = self.nodes[node]
+        if node.sshd and node.sshd.poll() is None:
+            return
         options = {"HostKey": self.path("keys/hostkey"),
                    "AuthorizedKeysFile": self.path("keys/%u.accepted"),
                    **self.sshd_options, **options}
@@ -522,6 +528,7 @@ class Bed:
 
     def sshd_stop(self, node):
         """Connections are refused from now on; those that stand go on."""
+        self._undo["sshd", node] = lambda: self.sshd_start(node)
         node = self.nodes[node]
         if node.sshd and node.sshd.poll() is None:
             os.kill(child_of(node.sshd.pid), signal.SIGKILL)
@@ -627,8 +634,15 @@ class Bed:
 
     # --- faults
 
+    def heal(self):
+        """Undo all faults, rc files and changes of keys."""
+        for deed in list(self._undo.values())[::-1]:
+            deed()
+        self._undo.clear()
+
     def link_down(self, node):
         """The cable is pulled at the node."""
+        self._undo["link", node] = lambda: self.link_up(node)
         self._in_net(node, "ip", "link", "set", "e0", "down")
 
     def link_up(self, node):
@@ -636,6 +650,7 @@ class Bed:
 
     def silence(self, node):
         """The switch passes nothing to and from it; its link stays up."""
+        self._undo["silence", node] = lambda: self.unsilence(node)
         self._in_switch("bridge", "link", "set", "dev", self.nodes[node].port, "state", "0")
 
     def unsilence(self, node):
@@ -643,14 +658,21 @@ class Bed:
 
     def slow(self, node, rate):
         """So much a second in both directions ("8mbit"); None: as fast as it goes."""
+        if bool(rate) == (("slow", node) in self._undo):
+            return
+        if rate:
+            self._undo["slow", node] = lambda: self.slow(node, None)
         port = self.nodes[node].port
         words = (("add", ("root", "tbf", "rate", rate, "burst", "16kb", "latency", "100ms"))
                  if rate else ("del", ("root",)))
         self._in_net(node, "tc", "qdisc", words[0], "dev", "e0", *words[1])
         self._in_switch("tc", "qdisc", words[0], "dev", port, *words[1])
+        if not rate:
+            del self._undo["slow", node]
 
     def nft(self, node, ruleset):
         """Firewall rules of a node; None: none."""
+        self._undo["nft", node] = lambda: self.nft(node, None)
         self._in_net(node, "nft", "-f", "-", input="flush ruleset\n" + (ruleset or ""))
 
     def only_ssh(self, node):
@@ -663,9 +685,12 @@ class Bed:
     def kill_node(self, node, reset=False):
         """Power off: nobody hears of it.  reset: its kernel still closes the connections."""
         n = self.nodes[node]
+        for what in "link", "silence", "nft", "slow", "sshd":
+            self._undo.pop((what, node), None)
+        self._undo["power", node] = lambda: self.revive(node)
         if not reset:
-            self.silence(node)
-            self.link_down(node)
+            self._in_switch("bridge", "link", "set", "dev", n.port, "state", "0")
+            self._in_net(node, "ip", "link", "set", "e0", "down")
         self._end(n)
         if not reset:
             with contextlib.suppress(Trouble):      # else it goes with the namespace, later
@@ -673,7 +698,8 @@ class Bed:
 
     def revive(self, node):
         """Power on again."""
-        self._start([self.nodes[node]])
+        if self.nodes[node].outer is None:
+            self._start([self.nodes[node]])
 
     @contextlib.contextmanager
     def relay(self, node, **settings):
