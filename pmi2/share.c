@@ -26,7 +26,7 @@
 
 /* How often what has come is looked through before it gets an index, and how many bytes
  * of it may lie about. */
-enum { SEARCHES = 4, LATE_MAX = 1 << 20 };
+enum { SEARCHES = 4, LATE_MAX = 1 << 18 };
 
 static void add_number(struct buf *out, uint32_t n)
 {
@@ -337,20 +337,25 @@ int share_take_down(struct job *j, const char *data, size_t len, struct err *e)
     return 0;
 }
 
-/* The last that came down about a key.  False: nothing did. */
+/* The last that came down about a key.  False: nothing did.  These records have been
+ * looked at when they came, so only what is needed is read. */
 static bool search(const struct job *j, const char *key, struct share_record *found)
 {
-    const char *data = buf_bytes(&j->late);
-    size_t len = j->late.len;
-    struct share_record r;
-    bool any = false;
+    const char *at = buf_bytes(&j->late), *end = at + j->late.len, *last = NULL;
+    size_t key_len = strlen(key), left;
 
-    while (share_next(&data, &len, &r, NULL) > 0)
-        if (!strcmp(r.key, key)) {
-            *found = r;
-            any = true;
-        }
-    return any;
+    while (at < end) {
+        uint32_t head[3];
+
+        memcpy(head, at, sizeof head);
+        head[1] = le32toh(head[1]);
+        head[2] = le32toh(head[2]);
+        if (head[1] == key_len && !memcmp(at + sizeof head, key, key_len))
+            last = at;
+        at += sizeof head + head[1] + 1 + (head[2] == DROP ? 0 : head[2] + 1);
+    }
+    left = last ? (size_t)(end - last) : 0;
+    return last && share_next(&last, &left, found, NULL) > 0;
 }
 
 int share_find(struct job *j, const char *key, struct kvs_entry *out)
