@@ -195,6 +195,7 @@ int ask_get(struct peer *p, struct job *j, const struct msg *m, const char *payl
     if (p->up || !key || strlen(key) > LIMIT_KEY || peer_int(m, "id", 0, UINT32_MAX, &id, e) < 0)
         return err_set(e, ERR_INVALID_ARG, "a key and its number, from below, wanted");
     share_settle(j);
+    j->asked++;
     if (kvs_get(j->kvs, key, &found))
         tell_block(p, j, (unsigned)id, &found);
     else if (known_missing(j, key))

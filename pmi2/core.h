@@ -99,6 +99,11 @@ struct job {
                                         the root: down with the next release */
     struct buf     again;            /* root: keys of news that were put before */
     bool           news_big;         /* root: news was too much to keep */
+    bool           used;             /* data of other nodes was looked at since the last
+                                        release */
+    unsigned       used_below;       /* servers below where it was */
+    bool           pushed;           /* root: the last data went with its release */
+    unsigned       asked;            /* root: questions about keys since then */
     uint32_t       open;             /* block of kvs for the puts of this node that have not
                                         gone up yet; 0: none */
     unsigned long long seq;          /* releases and failures of fences so far */
@@ -224,6 +229,9 @@ void share_sent(struct job *j);          /* and that has gone */
 /* Data that came up, or down with a release (released), or as an answer. */
 int  share_take_up(struct job *j, const char *data, size_t len, struct err *e);
 int  share_take_down(struct job *j, const char *data, size_t len, struct err *e);
+/* At the root: whether new data is to go with the release that is being made.  It does
+ * as long as somebody looks at it. */
+bool share_push(struct job *j);
 /* What there is here of a key: 1 and *out, valid until the next put or message; or 0. */
 int  share_find(struct job *j, const char *key, struct kvs_entry *out);
 /* Put into j->kvs what has come and is not there yet. */

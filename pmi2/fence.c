@@ -446,6 +446,9 @@ static void send_in(struct job *j, const struct fence_id *id, size_t count, int 
     m = fence_message(j, "fence-in", id, &text);
     msg_int(m, "count", (long long)count);
     msg_int(m, "seen", (long long)seen);
+    if (j->used + j->used_below)
+        msg_int(m, "used", j->used + j->used_below);
+    j->used_below = 0;
     if (waiting >= 0)
         msg_int(m, "rank", waiting);
     peer_send(j->server->up, buf_bytes(data), data->len);
@@ -471,17 +474,18 @@ static void root_release(struct fence *f)
 {
     struct job *j = f->job;
     struct fence_id id = id_of(f);
-    struct buf ring = BUF_INIT, text = BUF_INIT, *data = j->news_big ? &j->again : &j->news;
+    struct buf ring = BUF_INIT, text = BUF_INIT, *data;
 
-    j->seq++;
     if (f->kind == FENCE_RING) {
         gather_ring(f, &f->ring, false);
         ring = f->ring;
         f->ring = (struct buf)BUF_INIT;
         data = &ring;
     } else {
+        data = share_push(j) ? &j->news : &j->again;
         share_send_head(j, data);
     }
+    j->seq++;
     if (!TAILQ_EMPTY(&j->server->down)) {
         msg_int(fence_message(j, "fence-out", &id, &text), "seq", (long long)j->seq);
         peers_send_down(j->server, buf_bytes(data), data->len);
@@ -583,13 +587,15 @@ static bool has_failed(const struct job *j, const struct fence_id *id, long long
 static int take_in(struct job *j, const struct fence_id *id, const struct msg *m,
                    const char *payload, size_t len, struct err *e)
 {
-    long long count, seen, waiting = -1;
+    long long count, seen, waiting = -1, used = 0;
     struct fence *f;
 
     if (peer_int(m, "count", 1, j->size, &count, e) < 0 ||
         peer_int(m, "seen", 0, LLONG_MAX, &seen, e) < 0 ||
-        (msg_find(m, "rank") && peer_int(m, "rank", 0, j->size - 1, &waiting, e) < 0))
+        (msg_find(m, "rank") && peer_int(m, "rank", 0, j->size - 1, &waiting, e) < 0) ||
+        (msg_find(m, "used") && peer_int(m, "used", 0, INT_MAX, &used, e) < 0))
         return -1;
+    j->used_below += (unsigned)used;
     if (id->kind != FENCE_RING && share_take_up(j, payload, len, e) < 0)
         return -1;
     if (has_failed(j, id, seen))

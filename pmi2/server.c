@@ -226,6 +226,8 @@ struct job *server_add_job(struct server *s, const struct job_spec *spec, struct
     j->server = s;
     j->size = spec->size;
     j->universe = spec->universe;
+    j->pushed = true;                    /* the first data is taken for wanted */
+    j->used_below = is_root(s);
     j->kvs = kvs_new(s->seed, LIMIT_KVS_BYTES);
     j->node = kvs_new(s->seed, LIMIT_NODE_BYTES);
     if (add_members(j, spec) < 0 || add_map(j, spec) < 0 || !j->kvs || !j->node)

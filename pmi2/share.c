@@ -1,9 +1,10 @@
 /* share.c - the key-value space of a job that has several servers.
  *
  * What ranks put goes to the root with the next fence (fence.c); the root decides
- * what exists.  If the new data of a fence is little (release_bytes), all servers
- * get it with the release.  If it is more, they get the keys that were put again,
- * to drop what they have of them, and ask for the others when a rank does (ask.c).
+ * what exists.  If the new data of a fence is little (release_bytes), and somebody
+ * looked at what came the last time, all servers get it with the release.  Otherwise
+ * they get the keys that were put again, to drop what they have of them, and ask for
+ * the others when a rank does (ask.c).
  *
  * What comes down is kept as it came, and only looked through while few ask: most
  * ranks want little of what all have put.  When more is asked for, it is put into the
@@ -209,6 +210,7 @@ void share_sent(struct job *j)
 
 void share_released(struct job *j)
 {
+    j->used = false;
     kvs_free(j->missing);
     j->missing = NULL;
 }
@@ -358,7 +360,18 @@ static bool search(const struct job *j, const char *key, struct share_record *fo
     return last && share_next(&last, &left, found, NULL) > 0;
 }
 
-int share_find(struct job *j, const char *key, struct kvs_entry *out)
+bool share_push(struct job *j)
+{
+    bool push = !j->news_big && (j->pushed ? j->used_below > 0 : j->asked > 0);
+
+    if (j->news.len || j->news_big) {
+        j->pushed = push;
+        j->used_below = j->asked = 0;
+    }
+    return push;
+}
+
+static int find(struct job *j, const char *key, struct kvs_entry *out)
 {
     int there = kvs_get(j->kvs, key, out);
     struct share_record r;
@@ -373,6 +386,15 @@ int share_find(struct job *j, const char *key, struct kvs_entry *out)
         return there;
     *out = (struct kvs_entry){ r.key, r.value, r.len, r.src, 0 };
     return !r.drop;
+}
+
+int share_find(struct job *j, const char *key, struct kvs_entry *out)
+{
+    int there = find(j, key, out);
+
+    if (there && !j->used && !is_root(j->server) && !job_member(j, out->src))
+        j->used = true;
+    return there;
 }
 
 int share_data(struct peer *p, struct job *j, const struct msg *m, const char *payload,

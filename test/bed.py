@@ -88,6 +88,7 @@ for file in etc/*; do
     [ ! -e "$to" ] || mount --no-canonicalize --bind /proc/self/fd/8/$file "$to"
 done
 exec 8<&-
+rm -rf /run/mount
 echo mounted
 read address
 printf 'addr add %s dev e0\nlink set e0 up\nlink set lo up\n' $address | ip -batch -
@@ -528,11 +529,15 @@ class Bed:
 
     def sshd_stop(self, node):
         """Connections are refused from now on; those that stand go on."""
-        self._undo["sshd", node] = lambda: self.sshd_start(node)
-        node = self.nodes[node]
-        if node.sshd and node.sshd.poll() is None:
-            os.kill(child_of(node.sshd.pid), signal.SIGKILL)
-            node.sshd.wait()
+        self._undo["sshd", node] = lambda: self._sshd_again(node)
+        sshd = self.nodes[node].sshd
+        if sshd and sshd.poll() is None:
+            os.kill(child_of(sshd.pid), signal.SIGKILL)
+            sshd.wait()
+
+    def _sshd_again(self, node):
+        self.sshd_stop(node)
+        self.sshd_start(node)
 
     # --- commands
 
@@ -637,7 +642,7 @@ class Bed:
     def heal(self):
         """Undo all faults, rc files and changes of keys."""
         for deed in list(self._undo.values())[::-1]:
-            deed()
+            deed()                     # some note another one: nothing to do any more
         self._undo.clear()
 
     def link_down(self, node):
