@@ -479,6 +479,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *w, int revents)
     switch (lease_tick(&l->lease, now_seconds())) {
     case LEASE_LOST:
         snprintf(why, sizeof why, "no heartbeat for %g s", l->lease.term);
+        l->lost = true;
         over(l, why);
         return;
     case LEASE_BEAT:

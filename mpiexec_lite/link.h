@@ -72,7 +72,7 @@ struct link {
     size_t          owed;            /* taken here and not yet granted again */
     const char     *marker;          /* awaited first words; NULL: they have come */
     struct buf      noise;           /* owned: what has come before them */
-    bool            closed;
+    bool            closed, lost;    /* over; as its lease has run out */
 };
 
 /* A link over two descriptors, which it makes non-blocking and closes at its end.

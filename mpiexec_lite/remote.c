@@ -208,7 +208,9 @@ static void is_over(struct remote *r)
         never_spoke(r);
         return;
     }
-    if (was_up)
+    if (was_up && r->silent)
+        snprintf(text, sizeof text, "%s unreachable: %s", r->where->name, r->why);
+    else if (was_up)
         snprintf(text, sizeof text, "proxy on %s lost: %s%s%s", r->where->name,
                  *r->why ? r->why : "its stream has ended", r->words.len ? ": " : "",
                  last_words(r));
@@ -246,8 +248,8 @@ static void on_closed(void *host, struct link *l, const char *why)
 {
     struct remote *r = host;
 
-    (void)l;
     r->cut = true;
+    r->silent = l->lost;
     if (*why) {
         snprintf(r->why, sizeof r->why, "%s", why);
         if (r->state == REMOTE_STARTING && r->pid)

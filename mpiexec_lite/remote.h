@@ -62,7 +62,7 @@ struct remote {
     int               tries;
     size_t            held;              /* for its owner: bulk not granted again yet */
     bool              claimed;           /* tcp: its proxy has logged in */
-    bool              cut;               /* the stream has ended */
+    bool              cut, silent;       /* the stream has ended; by silence */
     char              why[160];          /* and why, if that is known */
 };
 

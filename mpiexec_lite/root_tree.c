@@ -248,10 +248,9 @@ static void lose_ranks(struct root *r, int position)
 /* A server is gone, and all below it. */
 static void lost(struct root *r, int position, const char *why)
 {
-    for (int i = 1; r->started && !r->launch.ending && i < r->tree.n; i++)
-        if (i == position)
-            launch_node_lost(&r->launch, root_now(r), why);
-    if (!r->started)
+    if (r->started)
+        launch_node_lost(&r->launch, root_now(r), why);
+    else
         root_broken(r, EXIT_LAUNCHER, why);
     for (int i = position; i < r->tree.n; i++)
         if (i == position || tree_next(&r->tree, position, i) >= 0) {
