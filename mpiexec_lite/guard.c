@@ -9,12 +9,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,11 +46,32 @@ static void be_proxy(const struct inherited *user, int in, int out, int guard)
     _exit(proxy_run(&args));
 }
 
+/* How long a proxy may take to end by itself once its stream has. */
+enum { PATIENCE = 3000 };        /* ms */
+
+/* Wait for the end of the proxy; but one that does not end with its stream, as it is
+ * stopped, say, is killed. */
+static void watch(pid_t proxy, int in)
+{
+    struct pollfd p[2] = { { .fd = (int)syscall(SYS_pidfd_open, proxy, 0), .events = POLLIN },
+                           { .fd = in, .events = POLLRDHUP } };
+
+    if (p[0].fd < 0)
+        return;
+    while (poll(p, 2, -1) < 0 && errno == EINTR)
+        ;
+    if (!p[0].revents && poll(p, 1, PATIENCE) == 0)
+        kill(proxy, SIGKILL);
+    close(p[0].fd);
+}
+
 /* Wait for the proxy, then leave nothing behind. */
-static int guard(pid_t proxy)
+static int guard(pid_t proxy, int in)
 {
     int status;
 
+    watch(proxy, in);
+    close(in);
     while (waitpid(proxy, &status, 0) < 0 && errno == EINTR)
         ;
     if (sweep_any() && sweep_all(5) > 0)
@@ -99,7 +122,7 @@ int guard_run(const struct inherited *user, const struct dial_args *call)
         be_proxy(user, in, out, fd[0]);
     }
     close(fd[0]);
-    close(in);
-    close(out);
-    return guard(pid);
+    if (out != in)
+        close(out);
+    return guard(pid, in);
 }

@@ -476,6 +476,8 @@ static void on_timer(struct ev_loop *loop, ev_timer *w, int revents)
 
     (void)loop;
     (void)revents;
+    if (l->marker)                       /* the lease begins with the first words */
+        lease_heard(&l->lease, now_seconds());
     switch (lease_tick(&l->lease, now_seconds())) {
     case LEASE_LOST:
         snprintf(why, sizeof why, "no heartbeat for %g s", l->lease.term);

@@ -113,9 +113,10 @@ static bool forwards_input(const struct plan *p, const struct placement *place)
 
     if (p->stdin_mode == STDIN_ALL)
         return true;
-    if (p->stdin_mode != STDIN_RANK || rank >= place->size)
+    if (p->stdin_mode == STDIN_NONE || rank >= place->size)
         return false;
-    return isatty(STDIN_FILENO) || !p->hosts[placement_node(place, rank)].local;
+    return !p->hosts[placement_node(place, rank)].local ||
+           (p->stdin_mode == STDIN_RANK && isatty(STDIN_FILENO));
 }
 
 /* What comes from here on waits until both processes can take it. */
@@ -132,10 +133,13 @@ static int start(const struct plan *p, struct root_args *args, int *signo)
     struct front_args front = { .plan = p, .forward_input = forwards_input(p, args->place) };
     int fd[2], status;
 
-    args->input = front.forward_input ? -1 : open_input(p);
-    if (args->input < 0 && !front.forward_input) {
+    args->input = open_input(p);
+    if (args->input < 0)
         return complain_of(p->stdin_file, strerror(errno), EXIT_USAGE);
-    }
+    if (front.forward_input && args->input != STDIN_FILENO)
+        dup2(args->input, STDIN_FILENO);         /* the front end reads that */
+    if (front.forward_input)
+        args->input = -1;
     if (sweep_prepare() < 0 ||
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) < 0)
         return complain(strerror(errno), EXIT_LAUNCHER);

@@ -508,6 +508,7 @@ int proxy_run(const struct proxy_args *args)
     p.up = link_new(p.loop, args->in, args->out, 5, 15, &proxy_link_ops, &p);
     if (!p.up)
         fatal("out of memory", 0);
+    link_await(p.up, LAUNCHER_MARKER);
     watch(&p);
     ev_run(p.loop, 0);
     if (sweep_any())

@@ -5,7 +5,6 @@
 #include "wire/limits.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -213,8 +212,7 @@ static void closed_from_above(void *host, struct link *l, const char *why)
     struct proxy *p = host;
 
     (void)l;
-    if (*why && !p->done)
-        fprintf(stderr, "pmi2_proxy: the launcher is lost: %s\n", why);
+    (void)why;
     ev_break(p->loop, EVBREAK_ALL);
 }
 
@@ -227,8 +225,15 @@ static void room_above(void *host, struct link *l)
         output_go_on(p->node.output);
 }
 
+static void spoke_above(void *host, struct link *l, const char *words)
+{
+    (void)host;
+    (void)l;
+    (void)words;
+}
+
 const struct link_ops proxy_link_ops = {
-    .message = message_from_above, .closed = closed_from_above, .room = room_above,
+    .spoke = spoke_above, .message = message_from_above, .closed = closed_from_above, .room = room_above,
 };
 
 /* --- from below -------------------------------------------------------- */

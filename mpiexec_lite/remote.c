@@ -20,6 +20,9 @@
 
 enum { WORDS_MAX = 8192 };
 
+/* For a login script that reads a line: it gets empty ones. */
+#define ENTER_KEYS "\n\n\n\n\n\n\n\n"
+
 /* How long the launcher program may take to end once its stream has. */
 static const double LAST_MOMENT = 1.0;
 
@@ -190,8 +193,10 @@ static void never_spoke(struct remote *r)
         try_again(r, spread_pause(r->tries, (unsigned)random()));
         return;
     }
-    snprintf(text, sizeof text, "%s: %s failed (exit %d)%s%s", r->where->name,
-             launcher_name(r), status, r->words.len ? ": " : "", last_words(r));
+    snprintf(text, sizeof text, status ? "%s: %s failed (exit %d)%s%s"
+                                       : "%s: %s ended (%d) without an answer%s%s",
+             r->where->name, launcher_name(r), status, r->words.len ? ": " : "",
+             last_words(r));
     failed(r, text);
 }
 
@@ -305,17 +310,17 @@ static void on_spoke(void *host, struct link *l, const char *words)
     struct remotes *rs = r->all;
     char text[400];
 
-    (void)l;
     ev_timer_stop(rs->args.loop, &r->timer);
     if (strtol(words, NULL, 10) != PROXY_PROTOCOL) {
-        snprintf(text, sizeof text, "%s: the pmi2_proxy there speaks protocol %.60s, this "
-                 "launcher (%s) speaks %d: install the same version on both",
-                 r->where->name, words, VERSION, PROXY_PROTOCOL);
+        snprintf(text, sizeof text, "%s: the pmi2_proxy there (protocol, version, host: %.60s) "
+                 "does not fit this launcher (protocol %d, version %s): install the same "
+                 "version on both", r->where->name, words, PROXY_PROTOCOL, VERSION);
         failed(r, text);
         return;
     }
     rs->starting--;
     r->state = REMOTE_UP;
+    link_send(l, LINK_CONTROL, LAUNCHER_MARKER "\n", sizeof LAUNCHER_MARKER, NULL, 0);
     show_words(r, false);
     r->peer = server_add_down(rs->args.server, r->link);
     send_setup(r);
@@ -476,6 +481,8 @@ static int start_stream(struct remote *r, struct err *e)
         return -1;
     if (r->how == PROXY_STAGED)
         link_send(r->link, LINK_DATA, buf_bytes(&r->all->program), r->all->program.len, NULL, 0);
+    else
+        link_send(r->link, LINK_DATA, ENTER_KEYS, sizeof ENTER_KEYS - 1, NULL, 0);
     return rc;
 }
 
@@ -594,8 +601,9 @@ static void on_timer(struct ev_loop *loop, ev_timer *w, int revents)
     } else if (r->state == REMOTE_STARTING && !r->cut) {
         while (read_errors(r))
             ;
-        snprintf(text, sizeof text, "%s: no answer within %g s%s%s", r->where->name,
-                 rs->args.plan->remote.patience, r->words.len ? ": " : "", last_words(r));
+        snprintf(text, sizeof text, "%s: no answer within %g s (a login script that waits for "
+                 "input?)%s%s", r->where->name, rs->args.plan->remote.patience,
+                 r->words.len ? ": " : "", last_words(r));
         failed(r, text);
         start_more(rs);
     } else if (r->cut) {

@@ -495,9 +495,9 @@ static void run(struct root *r)
     struct err e = { 0 };
 
     if (root_is_alone(r))
-        root_say(r, 1, "job %s: %d ranks on %s", r->jobid, r->launch.size, r->hostname);
+        root_say(r, 1, "job %s on %s: size %d", r->jobid, r->hostname, r->launch.size);
     else
-        root_say(r, 1, "job %s: %d ranks on %zu hosts", r->jobid, r->launch.size,
+        root_say(r, 1, "job %s: size %d, hosts %zu", r->jobid, r->launch.size,
                  r->plan->nhosts);
     if (root_tree_init(r, &e) < 0)
         root_broken(r, EXIT_LAUNCHER, e.text);

@@ -30,9 +30,9 @@ int root_input_init(struct root *r, struct err *e)
     const struct plan *p = r->plan;
     const struct placement *place = r->args->place;
 
-    if (r->args->input >= 0 || (p->stdin_mode != STDIN_ALL && p->stdin_mode != STDIN_RANK))
+    if (r->args->input >= 0 || p->stdin_mode == STDIN_NONE)
         return 0;
-    if (p->stdin_mode == STDIN_RANK && p->stdin_rank < place->size)
+    if (p->stdin_mode != STDIN_ALL && p->stdin_rank < place->size)
         r->at[tree_position(p, placement_node(place, p->stdin_rank))].reads = true;
     for (size_t i = 0; p->stdin_mode == STDIN_ALL && i < place->nruns; i++)
         r->at[tree_position(p, place->runs[i].node)].reads = true;

@@ -141,8 +141,8 @@ static const struct output_ops output_ops = { root_output_failed, NULL, taken };
 
 int root_output_init(struct root *r, struct err *e)
 {
-    r->node.output = output_new(r->loop, r->plan, r->node.args.node < 0 ? 0 : r->node.args.node,
-                                r->hostname, r->node.buffer, NODE_BUFFER, &output_ops, r, e);
+    r->node.output = output_new(r->loop, r->plan, r->node.args.node, r->hostname,
+                                r->node.buffer, NODE_BUFFER, &output_ops, r, e);
     return r->node.output ? 0 : -1;
 }
 

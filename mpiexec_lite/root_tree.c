@@ -191,7 +191,7 @@ void root_check_ready(struct root *r)
         return;
     root_progress_end(r);
     if (!root_is_alone(r))
-        root_say(r, 1, "launch: %d hosts: first answer after %.3f s, all ready after %.3f s",
+        root_say(r, 1, "launch: %d other hosts: first answer after %.3f s, all ready after %.3f s",
                  r->tree.n - 1, r->first_up - r->began, root_now(r) - r->began);
     root_start(r);
 }
@@ -263,11 +263,12 @@ static void lost(struct root *r, int position, const char *why)
 
 static void failed(struct root *r, int position, const char *why)
 {
+    if (!r->decided && tree_parent(&r->tree, position) > 0) {
+        trial_over(r, false, why);       /* and it is tried from here */
+        return;
+    }
     r->at[position].state = AT_FAILED;
-    if (!r->decided && tree_parent(&r->tree, position) > 0)
-        trial_over(r, false, why);
-    else
-        root_broken(r, EXIT_LAUNCHER, why);
+    root_broken(r, EXIT_LAUNCHER, why);
 }
 
 /* --- what they tell ---------------------------------------------------- */
@@ -530,15 +531,12 @@ static void remote_connected(void *host, int position)
 {
     struct root *r = host;
     struct remote *x = remotes_towards(&r->below, position);
-    int first;
 
     connected(r, position);
     if (r->decided)
         grow(x, r->tree.width, false);
-    else if (r->connected == 1 && tree_children(&r->tree, position, &first) > 0)
+    else if (position == 1)              /* the first one has others below it */
         grow(x, r->tree.width, true);
-    else if (r->connected == 1)
-        decide(r, r->tree.width);
 }
 
 static void remote_failed(void *host, int position, const char *why)

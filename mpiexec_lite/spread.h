@@ -9,6 +9,9 @@
 /* What pmi2_proxy says first: this, protocol number, version, host name. */
 #define PROXY_MARKER   "\001PMI2-PROXY "
 enum { PROXY_PROTOCOL = 1 };
+/* And what the launcher answers before its first frame: what comes earlier is not for
+ * the proxy. */
+#define LAUNCHER_MARKER "\001MPIEXEC-LITE"
 
 /* How the program is named on the other host. */
 enum proxy_where {

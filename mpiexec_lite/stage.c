@@ -31,6 +31,22 @@ int stage_beside(char *path, size_t size)
     return len < 0 || (size_t)len >= size ? -1 : 0;
 }
 
+/* The file of pmi2_proxy: this very program where it is one, even if that was removed
+ * after its start (it was staged itself). */
+static int own_program(char *path, size_t size)
+{
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    const char *slash;
+
+    self[n > 0 ? n : 0] = '\0';
+    slash = strrchr(self, '/');
+    if (!slash || strncmp(slash, "/pmi2_proxy", 11))
+        return stage_beside(path, size);
+    snprintf(path, size, "/proc/self/exe");
+    return 0;
+}
+
 static int read_file(const char *path, struct buf *out, struct err *e)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -55,7 +71,7 @@ int stage_read(struct buf *program, struct buf *words, struct err *e)
     unsigned char sum[crypto_hash_sha256_BYTES];
     char path[PATH_MAX], hex[2 * sizeof sum + 1];
 
-    if (stage_beside(path, sizeof path) < 0)
+    if (own_program(path, sizeof path) < 0)
         return err_set(e, ERR_OTHER, "-stage-proxy: cannot find this program's own place");
     if (read_file(path, program, e) < 0)
         return -1;

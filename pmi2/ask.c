@@ -5,6 +5,7 @@
  * A key that the root does not have is remembered until the next release. */
 #include "pmi2/core.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -237,6 +238,7 @@ static void answer_key(struct ask *a)
 
 /* --- names ------------------------------------------------------------- */
 
+/* name: also the number of an entry, in text. */
 static void send_name(struct ask *a, const char *cmd, const char *name, const char *port)
 {
     struct server *s = a->job->server;
@@ -266,8 +268,9 @@ enum outcome ask_name(struct request *rq, const char *cmd, const char *name,
     return PARKED;
 }
 
+/* An entry by its number has a key too; else key is NULL. */
 static void tell_name(struct peer *p, struct job *j, unsigned id, enum outcome o,
-                      const char *text, size_t len, const struct err *why)
+                      const char *key, const char *text, size_t len, const struct err *why)
 {
     struct server *s = j->server;
 
@@ -277,6 +280,8 @@ static void tell_name(struct peer *p, struct job *j, unsigned id, enum outcome o
     msg_int(&s->out, "miss", o == NOT_FOUND);
     if (o != REPLY)
         msg_str(&s->out, "errmsg", why->text);
+    if (key)
+        msg_str(&s->out, "key", key);
     if (text)
         msg_bytes(&s->out, "value", text, len);
     peer_send(p, NULL, 0);
@@ -299,7 +304,7 @@ static int take_name(struct peer *p, struct job *j, const struct msg *m,
     if (is_root(j->server)) {
         enum outcome o = run(j, m, &found, &why);
 
-        tell_name(p, j, (unsigned)id, o, found.value, found.len, &why);
+        tell_name(p, j, (unsigned)id, o, found.key, found.value, found.len, &why);
         return 0;
     }
     a = ask_new(j, NULL);
@@ -332,6 +337,43 @@ static enum outcome run_lookup(struct job *j, const struct msg *m, struct kvs_en
     return name_lookup(j->server, msg_get(m, "name"), found, e);
 }
 
+static enum outcome run_at(struct job *j, const struct msg *m, struct kvs_entry *found,
+                           struct err *e)
+{
+    long long index;
+
+    err_set(e, ERR_OTHER, "no_more_keyvals");
+    if (peer_int(m, "name", 0, INT32_MAX, &index, e) < 0)
+        return FAILED;
+    return kvs_at(j->kvs, (size_t)index, found) ? REPLY : NOT_FOUND;
+}
+
+int ask_at(struct peer *p, struct job *j, const struct msg *m, const char *payload,
+           size_t len, struct err *e)
+{
+    (void)payload;
+    (void)len;
+    return take_name(p, j, m, run_at, e);
+}
+
+enum outcome ask_index(struct request *rq, long long index, struct err *e)
+{
+    char text[24];
+    enum outcome o;
+
+    snprintf(text, sizeof text, "%lld", index);
+    rq->text[0] = strdup(text);          /* the reply tells the next one */
+    if (!rq->text[0]) {
+        err_set(e, ERR_NOMEM, "no memory to ask for a key");
+        return FAILED;
+    }
+    o = ask_name(rq, "kvs-at", text, NULL, e);
+    if (o != PARKED)
+        free(rq->text[0]);
+    rq->text[0] = NULL;
+    return o;
+}
+
 int ask_publish(struct peer *p, struct job *j, const struct msg *m, const char *payload,
                 size_t len, struct err *e)
 {
@@ -356,18 +398,33 @@ int ask_lookup(struct peer *p, struct job *j, const struct msg *m, const char *p
     return take_name(p, j, m, run_lookup, e);
 }
 
-static void answer_name(struct ask *a, enum outcome o, const struct pair *value,
-                        const struct err *why)
+/* Fill in the reply of a rank: of a name, or (key) of an entry. */
+static void fill_reply(struct request *rq, enum outcome o, const struct pair *key,
+                       const struct pair *value)
+{
+    if (!rq->text[0]) {
+        if (value)
+            reply_text(rq, 0, value->val, value->len);
+    } else if (o == REPLY && key && value) {
+        reply_int(rq, 0, strtoll(rq->text[0], NULL, 10) + 1);
+        reply_text(rq, 1, key->val, key->len);
+        reply_text(rq, 2, value->val, value->len);
+    } else {
+        reply_text(rq, 3, "no_more_keyvals", 15);
+    }
+}
+
+static void answer_name(struct ask *a, enum outcome o, const struct pair *key,
+                        const struct pair *value, const struct err *why)
 {
     struct request *rq = TAILQ_FIRST(&a->waiters.list);
     struct asker *x = SLIST_FIRST(&a->below);
 
     if (x)
-        tell_name(x->peer, a->job, x->id, o, value ? value->val : NULL,
+        tell_name(x->peer, a->job, x->id, o, key ? key->val : NULL, value ? value->val : NULL,
                   value ? value->len : 0, why);
     if (rq) {
-        if (value)
-            reply_text(rq, 0, value->val, value->len);
+        fill_reply(rq, o, key, value);
         request_finish(rq, o, why);
     }
     ask_free(a);
@@ -398,6 +455,7 @@ int ask_answer(struct peer *p, struct job *j, const struct msg *m, const char *p
     }
     if (rc)
         err_set(&why, (enum err_code)rc, "%s", msg_get(m, "errmsg") ? msg_get(m, "errmsg") : "");
-    answer_name(a, miss ? NOT_FOUND : rc ? FAILED : REPLY, msg_find(m, "value"), &why);
+    answer_name(a, miss ? NOT_FOUND : rc ? FAILED : REPLY, msg_find(m, "key"),
+                msg_find(m, "value"), &why);
     return 0;
 }

@@ -209,7 +209,7 @@ struct msg *peer_message(struct job *j, const char *cmd);
 typedef int peer_fn(struct peer *p, struct job *j, const struct msg *m, const char *payload,
                     size_t len, struct err *e);
 peer_fn fence_in, fence_out, fence_wait, fence_check, fence_missing, fence_fail, fence_stuck,
-        share_data, ask_get, ask_publish, ask_unpublish, ask_lookup, ask_answer;
+        share_data, ask_get, ask_at, ask_publish, ask_unpublish, ask_lookup, ask_answer;
 /* A number of a peer's message within its range. */
 int peer_int(const struct msg *m, const char *key, long long min, long long max,
              long long *out, struct err *e);
@@ -244,7 +244,7 @@ void share_add(struct buf *out, int src, const char *key, const char *value, siz
  * terminated only in the copy that entry->key and ->value point to: the data itself. */
 struct share_record { int src; const char *key, *value; size_t len; bool drop; };
 int  share_next(const char **data, size_t *len, struct share_record *r, struct err *e);
-/* Append the block that holds this key. */
+/* Append this entry, and what lies in the same block, up to LIMIT_ANSWER bytes. */
 void share_add_block(struct job *j, const struct kvs_entry *found, struct buf *out);
 
 /* --- questions to the root (ask.c) --- */
@@ -254,6 +254,8 @@ enum outcome ask_key(struct request *rq, const char *key, struct err *e);
 /* The same for a name command ("name-publish", ...); port NULL: none. */
 enum outcome ask_name(struct request *rq, const char *cmd, const char *name,
                       const char *port, struct err *e);
+/* The same for an entry by its number (getbyidx). */
+enum outcome ask_index(struct request *rq, long long index, struct err *e);
 /* That peer is gone; p NULL: all end. */
 void asks_forget(struct server *s, const struct peer *p);
 

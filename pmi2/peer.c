@@ -284,7 +284,8 @@ static const struct {
     peer_fn    *run;
 } peer_commands[] = {
     { "fence-in", fence_in }, { "fence-out", fence_out }, { "kvs-data", share_data },
-    { "kvs-get", ask_get }, { "answer", ask_answer },
+    { "kvs-get", ask_get }, { "kvs-at", ask_at },
+    { "answer", ask_answer },
     { "fence-wait", fence_wait }, { "fence-check", fence_check },
     { "fence-missing", fence_missing }, { "fence-fail", fence_fail },
     { "fence-stuck", fence_stuck },

@@ -417,8 +417,9 @@ void share_add_block(struct job *j, const struct kvs_entry *found, struct buf *o
     struct kvs_entry en;
     uint32_t at = 0;
 
-    if (!found->block)
-        share_add(out, found->src, found->key, found->value, found->len);
-    while (found->block && kvs_block_at(j->kvs, found->block, &at, &en))
-        share_add(out, en.src, en.key, en.value, en.len);
+    share_add(out, found->src, found->key, found->value, found->len);
+    while (found->block && out->len < LIMIT_ANSWER &&
+           kvs_block_at(j->kvs, found->block, &at, &en))
+        if (en.key != found->key)
+            share_add(out, en.src, en.key, en.value, en.len);
 }

@@ -65,6 +65,9 @@ enum {
      * bulk; one value that is larger goes alone. */
     LIMIT_CHUNK = 32768,
 
+    /* What an answer about one key brings of the data beside it. */
+    LIMIT_ANSWER = 262144,
+
     /* Replies to one connection that are gathered before they are sent. */
     LIMIT_BATCH = 65536,
 
