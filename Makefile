@@ -85,7 +85,7 @@ BUILD_PACKAGES = libc6-dev libev-dev libutf8proc-dev libsodium-dev libxxhash-dev
 DEMO_PACKAGES  = $(BUILD_PACKAGES) mpich libmpich-dev libpmi2-0-dev
 TEST_PACKAGES  = $(DEMO_PACKAGES) python3 libcmocka-dev valgrind clang llvm openmpi-bin \
                  libopenmpi-dev gcovr pkg-config man-db groff procps iproute2 munge libmunge2 \
-                 faketime
+                 faketime openssh-server openssh-client csh fish nftables
 
 deps: ; @test/packages $(BUILD_PACKAGES)
 demo-deps: ; @test/packages $(DEMO_PACKAGES)
@@ -184,17 +184,17 @@ D       = $(DESTDIR)
 install: all
 	install -d $D$(BINDIR) $D$(LIBDIR) $D$(PCDIR) $D$(INCDIR) $D$(MANDIR)/man1 $D$(MANDIR)/man3 \
 	    $D$(COMPDIR) $D$(DOCDIR)
-	install -m 755 $B/bin/mpiexec_lite $D$(BINDIR)
+	install -m 755 $B/bin/mpiexec_lite $B/bin/pmi2_proxy $D$(BINDIR)
 	install -m 755 $B/lib/libpmi2.so.0 $D$(LIBDIR)
 	ln -sf libpmi2.so.0 $D$(LIBDIR)/libpmi2.so
 	install -m 644 $B/lib/libpmi2.a $D$(LIBDIR)
 	install -m 644 pmi2/pmi2.h $D$(INCDIR)
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
 	    pmi2/pmi2.pc.in >$D$(PCDIR)/mpiexec_lite-pmi2.pc
-	install -m 644 $B/man/mpiexec_lite.1 $D$(MANDIR)/man1
+	install -m 644 $B/man/mpiexec_lite.1 mpiexec_lite/pmi2_proxy.1 $D$(MANDIR)/man1
 	install -m 644 pmi2/libpmi2.3 $D$(MANDIR)/man3
 	install -m 644 $B/completion/mpiexec_lite $D$(COMPDIR)
-	install -m 644 README COPYING wire/FORMAT $D$(DOCDIR)
+	install -m 644 README COPYING wire/FORMAT pmi2/PEERS $D$(DOCDIR)
 # Put libpmi2 on the default path, where it takes the place of Slurm's.
 install-libpmi2: install
 	ln -sf mpiexec_lite/libpmi2.so.0 $D$(PREFIX)/lib/libpmi2.so.0
