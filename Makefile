@@ -103,7 +103,7 @@ $B/test/replay: $B/test/replay.o $(everything)
 
 fuzzers  = $(patsubst test/fuzz/fuzz_%.c,%,$(wildcard test/fuzz/fuzz_*.c))
 fuzzruns = $(fuzzers:%=$B/test/fuzz/run_%)
-systests = $(filter-out %/lib.py %/rawpmi.py %/hosts_ssh.py %/faults.py,$(wildcard test/sys/*.py))
+systests = $(filter-out %/lib.py %/rawpmi.py,$(wildcard test/sys/*.py))
 
 CHECKS   = test/torture/quick test/differential/quick
 
