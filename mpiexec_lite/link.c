@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -240,6 +239,8 @@ static void queue(struct link *l, enum link_class c, const char *frame, size_t f
         memcpy(p->data + frame_len, payload, len);
     STAILQ_INSERT_TAIL(&l->wait[c], p, next);
     l->queued += p->bulk;
+    if (!ev_is_pending(&l->prepare))     /* the loop may be past it, before its wait */
+        ev_feed_event(l->loop, &l->prepare, EV_PREPARE);
 }
 
 void link_send(struct link *l, enum link_class c, const char *frame, size_t frame_len,
@@ -309,19 +310,6 @@ bool link_idle(const struct link *l)
         if (!STAILQ_EMPTY(&l->wait[c]))
             return false;
     return !l->going;
-}
-
-void link_drain(struct link *l, double seconds)
-{
-    struct pollfd p = { .fd = l->out, .events = POLLOUT };
-
-    while (!l->closed && l->out >= 0 && !link_idle(l)) {
-        flush(l);
-        if (link_idle(l) || poll(&p, 1, (int)(seconds * 1000)) <= 0)
-            return;
-        if (p.revents & (POLLERR | POLLHUP))
-            return;
-    }
 }
 
 /* --- reading ----------------------------------------------------------- */

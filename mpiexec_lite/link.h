@@ -103,8 +103,6 @@ size_t link_room(const struct link *l);
 void   link_grant(struct link *l, size_t len);
 /* Everything queued has been written. */
 bool   link_idle(const struct link *l);
-/* Write what can be written now, for a link that ends: at most `seconds`. */
-void   link_drain(struct link *l, double seconds);
 /* Say nothing more: the other end sees the end of the stream. */
 void   link_shut(struct link *l);
 

@@ -32,9 +32,10 @@ void spread_staging(size_t size, const char *sha256, struct buf *out)
 {
     buf_printf(out, "exec /bin/sh -c 'umask 077; "
                "d=$(mktemp -d \"${XDG_RUNTIME_DIR:-${TMPDIR:-/tmp}}/pmi2_proxy.XXXXXX\") || exit 125; "
-               "trap \"rm -rf $d\" 0 1 2 15; "
-               "head -c %zu >$d/pmi2_proxy && echo \"%s  $d/pmi2_proxy\" | sha256sum -c >/dev/null "
-               "&& chmod 700 $d/pmi2_proxy && $d/pmi2_proxy --staged'", size, sha256);
+               "clean() { rm -rf \"$d\"; }; trap clean 0; trap \"exit 143\" 1 2 15; "
+               "head -c %zu >\"$d/pmi2_proxy\" && "
+               "echo \"%s  $d/pmi2_proxy\" | sha256sum -c >/dev/null "
+               "&& chmod 700 \"$d/pmi2_proxy\" && \"$d/pmi2_proxy\" --staged'", size, sha256);
 }
 
 /* ssh and its options: no terminal, no questions, no waiting for ever. */
@@ -98,7 +99,7 @@ int spread_command(const struct launch_options *o, const struct host *h,
         else if (spread_quote(program, &word) < 0)
             rc = err_set(e, ERR_INVALID_VAL, "the path of pmi2_proxy has a line break");
         if (rc == 0)
-            rc = strlist_add(out, word.failed ? "" : buf_bytes(&word));
+            rc = word.failed ? -1 : strlist_add(out, buf_bytes(&word));
     }
     if (rc < 0 && !e->code)
         err_set(e, ERR_NOMEM, "no memory for a command");

@@ -59,11 +59,13 @@ static int read_file(const char *path, struct buf *out, struct err *e)
         if (n > 0)
             buf_commit(out, (size_t)n);
     }
-    if (n < 0)
+    if (n > 0)
+        err_set(e, ERR_OTHER, "-stage-proxy: %s has more than %d bytes", path, PROGRAM_MAX);
+    else if (n < 0)
         err_set(e, ERR_OTHER, "-stage-proxy: %s: %s", path, strerror(errno));
     if (fd >= 0)
         close(fd);
-    return n < 0 ? -1 : 0;
+    return n ? -1 : 0;
 }
 
 int stage_read(struct buf *program, struct buf *words, struct err *e)

@@ -342,7 +342,7 @@ static enum outcome run_at(struct job *j, const struct msg *m, struct kvs_entry 
 {
     long long index;
 
-    err_set(e, ERR_OTHER, "no_more_keyvals");
+    err_set(e, ERR_OTHER, "key not found");
     if (peer_int(m, "name", 0, INT32_MAX, &index, e) < 0)
         return FAILED;
     return kvs_at(j->kvs, (size_t)index, found) ? REPLY : NOT_FOUND;

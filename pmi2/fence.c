@@ -504,7 +504,7 @@ static void local_release(struct fence *f)
 
     if (f->kind == FENCE_RING)
         gather_ring(f, &ring, false);
-    if (is_root(f->job->server) && !f->ranks && f->kind == FENCE_GROUP)
+    if (!f->ranks && f->kind == FENCE_GROUP)
         share_sent(f->job);              /* and nobody else is to be told */
     release_round(f, &ring);
     buf_clear(&ring);
@@ -559,9 +559,15 @@ enum outcome fence_enter(struct request *rq, const struct fence_id *id, struct e
 /* A round that failed is remembered by its name and seq: "WORLD:0 17\n". */
 static void remember_failed(struct job *j, const struct fence_id *id)
 {
+    size_t len = j->failed.len;
+
     format_id(id, &j->failed);
     buf_printf(&j->failed, " %llu\n", j->seq);
-    if (j->failed.len > LIMIT_CHUNK)     /* the oldest are past */
+    if (j->failed.failed) {              /* whole lines only */
+        j->failed.failed = false;
+        buf_cut(&j->failed, len);
+    }
+    while (j->failed.len > LIMIT_FAILED)         /* the oldest are past */
         buf_consume(&j->failed, strcspn(buf_bytes(&j->failed), "\n") + 1);
 }
 
@@ -808,7 +814,7 @@ static int take_about(struct job *j, const struct msg *m, struct fence_id *id, i
                       long long *rank, struct err *e)
 {
     *rank = -1;
-    if (msg_find(m, "rank") && peer_int(m, "rank", 0, j->size - 1, rank, e) < 0)
+    if (strcmp(m->cmd, "fence-check") && peer_int(m, "rank", 0, j->size - 1, rank, e) < 0)
         return -1;
     return take_id(j, m, id, ranks, e);
 }

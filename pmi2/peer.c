@@ -132,6 +132,21 @@ static bool mark(struct job *j, int rank, unsigned char bits)
     return true;
 }
 
+static void send_list(struct job *j, const char *cmd, struct buf *list)
+{
+    struct server *s = j->server;
+
+    if (!list->len)
+        return;
+    peer_message(j, cmd);
+    msg_bytes(&s->out, "ranks", buf_bytes(list), list->len);
+    if (s->up)
+        peer_send(s->up, NULL, 0);
+    else
+        peers_send_down(s, NULL, 0);
+    buf_clear(list);
+}
+
 /* A rank here or below has ended: the root takes note, others tell those above. */
 static void rank_ended(struct job *j, int rank, bool dead)
 {
@@ -143,6 +158,8 @@ static void rank_ended(struct job *j, int rank, bool dead)
     j->gone_all += root;
     if (!root || (dead && j->server->options.fault_tolerant))
         buf_printf(news, news->len ? ",%d" : "%d", rank);
+    if (news->len > LIMIT_CHUNK)
+        send_list(j, dead ? "dead" : "gone", news);
 }
 
 /* At the root: from the first end on everybody says who waits in a fence, and open
@@ -177,21 +194,6 @@ void job_rank_lost(struct job *j, int rank)
         peers_rank_ended(j, rank, true);
 }
 
-static void send_list(struct job *j, const char *cmd, struct buf *list)
-{
-    struct server *s = j->server;
-
-    if (!list->len)
-        return;
-    peer_message(j, cmd);
-    msg_bytes(&s->out, "ranks", buf_bytes(list), list->len);
-    if (s->up)
-        peer_send(s->up, NULL, 0);
-    else
-        peers_send_down(s, NULL, 0);
-    buf_clear(list);
-}
-
 void server_flush(struct server *s)
 {
     struct job *j;
@@ -215,6 +217,8 @@ static int take_list(struct job *j, const struct msg *m, bool dead,
     const char *text = msg_get(m, "ranks");
     char *end;
 
+    if (!text || !*text)
+        return err_set(e, ERR_INVALID_ARG, "no ranks");
     for (; text && *text; text = *end ? end + 1 : end) {
         long rank = strtol(text, &end, 10);
 
@@ -255,7 +259,7 @@ static int on_dead(struct peer *p, struct job *j, const struct msg *m, const cha
     (void)len;
     if (!p->up)
         return take_ended(p, j, m, true, e);
-    if (!ranks || take_list(j, m, true, mark_dead, e) < 0)
+    if (take_list(j, m, true, mark_dead, e) < 0)
         return -1;
     msg_bytes(peer_message(j, "dead"), "ranks", ranks->val, ranks->len);
     peers_send_down(j->server, NULL, 0);

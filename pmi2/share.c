@@ -25,6 +25,8 @@
 
 #define DROP UINT32_MAX
 
+enum { NOBODY = -2 };            /* no node, and not that of a rank that is not in the map */
+
 /* How often what has come is looked through before it gets an index, and how many bytes
  * of it may lie about. */
 enum { SEARCHES = 4, LATE_MAX = 1 << 18 };
@@ -240,7 +242,7 @@ static int check_record(const struct job *j, const struct share_record *r, struc
     return 0;
 }
 
-/* At the root: one record that has climbed.  node: whose block is in use, -1: none. */
+/* At the root: one record that has climbed.  node: whose block is in use, NOBODY: none. */
 static int store_up(struct job *j, const struct share_record *r, int *node, struct err *e)
 {
     int here = node_of(j, r->src);
@@ -261,17 +263,19 @@ static int store_up(struct job *j, const struct share_record *r, int *node, stru
 
 int share_take_up(struct job *j, const char *data, size_t len, struct err *e)
 {
+    const char *all = data;
+    size_t all_len = len;
     struct share_record r;
-    int node = -1, got;
+    int node = NOBODY, got;
+    bool root = is_root(j->server);
 
-    if (!is_root(j->server)) {           /* on its way; looked at where it arrives */
-        buf_add(&j->news, data, len);
-        return j->news.failed ? err_set(e, ERR_NOMEM, "no memory for data") : 0;
-    }
     while ((got = share_next(&data, &len, &r, e)) > 0)
-        if (check_record(j, &r, e) < 0 || store_up(j, &r, &node, e) < 0)
+        if (check_record(j, &r, e) < 0 || (root && store_up(j, &r, &node, e) < 0))
             return -1;
-    return got;
+    if (got < 0 || root)
+        return got;
+    buf_add(&j->news, all, all_len);     /* on its way */
+    return j->news.failed ? err_set(e, ERR_NOMEM, "no memory for data") : 0;
 }
 
 /* --- down -------------------------------------------------------------- */
@@ -304,7 +308,7 @@ void share_settle(struct job *j)
     const char *data = j->late.len ? buf_bytes(&j->late) : NULL;
     size_t len = j->late.len;
     struct share_record r;
-    int node = -1;
+    int node = NOBODY;
 
     while (share_next(&data, &len, &r, NULL) > 0) {
         int here = r.drop ? node : node_of(j, r.src);
@@ -403,8 +407,10 @@ int share_data(struct peer *p, struct job *j, const struct msg *m, const char *p
     (void)m;
     if (!p->up && is_root(j->server))
         return share_take_up(j, payload, len, e);
-    if (!p->up) {
-        send_data(j, payload, len);
+    if (!p->up) {                        /* behind what came before it */
+        if (share_take_up(j, payload, len, e) < 0)
+            return -1;
+        share_send_head(j, &j->news);
         return 0;
     }
     peer_message(j, "kvs-data");

@@ -65,6 +65,9 @@ enum {
      * bulk; one value that is larger goes alone. */
     LIMIT_CHUNK = 32768,
 
+    /* Bytes of names of fences that have failed, for those who do not know it yet. */
+    LIMIT_FAILED = 1 << 20,
+
     /* What an answer about one key brings of the data beside it. */
     LIMIT_ANSWER = 262144,
 

@@ -8,6 +8,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from trial import *                                     # noqa: E402
+import ast                                              # noqa: E402
 import contextlib                                       # noqa: E402
 import signal                                           # noqa: E402
 import time                                             # noqa: E402
@@ -477,10 +478,10 @@ def slow_line(bed):
 # --- what reaches the ranks ----------------------------------------------------------------------
 
 def bytes_back(bed, code, *words, **more):
-    """What a rank of node3 prints as Python text of bytes, evaluated; env is bytes."""
+    """What a rank of node3 prints as Python text, as a value."""
     r = launch(bed, "-n", 1, *py(bed, code), *words, hosts=["node3"], **more)
     same((r.status, r.messages), (0, []), f"end of {r}")
-    return eval(r.out.decode())                          # our own rank's text
+    return ast.literal_eval(r.out.decode())
 
 
 @points([("environment of any bytes", []), ("the same without the launcher's", ["-genvnone"])])
@@ -488,14 +489,15 @@ def environment(bed, options):
     env = {b"NEWLINE": b"a\nb\n", b"EQUAL": b"a=b==c", b"QUOTES": b"'\"`$HOME`\\", b"EMPTY": b"",
            b"LATIN": b"caf\xe9 \xff\x80", b"TAB": b"\t\x01\x1b[31m", b"LONG": b"x" * 100_000,
            b"A.B-C": b"odd name", b"BASH_FUNC_f%%": b"() {  echo hi\n}",
-           b"\xe9T\xe9": b"latin name", b"LD_PRELOAD": b"", b"IFS": b"abc", b"ENV": b"/no/such", b"CDPATH": b"/"}
+           b"\xe9T\xe9": b"latin name", b"LD_PRELOAD": b"", b"IFS": b"abc",
+           b"ENV": b"/no/such", b"CDPATH": b"/"}
     code = """
         sys.stdout.write(repr({k: v for k, v in os.environb.items()}))
     """
     if options:
         words = [w for k, v in env.items() for w in ("-genv", k + b"=" + v)]
         r = launch(bed, *options, *words, "-n", 1, *py(bed, code), hosts=["node3"])
-        seen = eval(r.out.decode())
+        seen = ast.literal_eval(r.out.decode())
         other = [k for k in seen if k not in env and not k.startswith((b"PMI_", b"MPI_"))]
         need(set(other) <= {b"LC_CTYPE"}, "no other variables", other)     # Python's own
     else:

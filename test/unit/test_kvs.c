@@ -305,6 +305,89 @@ static void test_no_memory(void **state)
     }
 }
 
+/* The keys of a block, each with a blank behind it. */
+static const char *keys_of(struct kvs *kvs, uint32_t block)
+{
+    static char text[200];
+    struct kvs_entry en;
+    uint32_t at = 0;
+
+    *text = '\0';
+    while (kvs_block_at(kvs, block, &at, &en)) {
+        assert_int_equal(en.block, block);
+        strcat(strcat(text, en.key), " ");
+    }
+    return text;
+}
+
+static void put_in(struct kvs *kvs, uint32_t block, const char *key)
+{
+    kvs_block_use(kvs, block);
+    assert_int_equal(kvs_put(kvs, 0, key, "v", 1, NULL), 0);
+}
+
+static void test_blocks(void **state)
+{
+    struct kvs *kvs = kvs_new(1, 1 << 20);
+    struct kvs_entry en;
+    uint32_t a, b, empty;
+
+    (void)state;
+    assert_int_equal(kvs_put(kvs, 0, "none", "v", 1, NULL), 0);
+    assert_int_equal(kvs_get(kvs, "none", &en), 1);
+    assert_int_equal(en.block, 0);
+    a = kvs_block_new(kvs);
+    assert_int_equal(a, 1);
+    assert_int_equal(kvs_put(kvs, 0, "a1", "v", 1, NULL), 0);    /* a new one is in use */
+    b = kvs_block_new(kvs);
+    empty = kvs_block_new(kvs);
+    put_in(kvs, b, "b1");
+    put_in(kvs, a, "a2");
+    put_in(kvs, b, "b2");
+    put_in(kvs, a, "a3");
+    put_in(kvs, 0, "zero");
+    assert_string_equal(keys_of(kvs, a), "a1 a2 a3 ");
+    assert_string_equal(keys_of(kvs, b), "b1 b2 ");
+    assert_string_equal(keys_of(kvs, empty), "");
+    put_in(kvs, b, "a2");                    /* it moves with its new value */
+    put_in(kvs, a, "a1");                    /* and here to the end */
+    assert_string_equal(keys_of(kvs, a), "a3 a1 ");
+    assert_string_equal(keys_of(kvs, b), "b1 b2 a2 ");
+    assert_int_equal(kvs_remove(kvs, "a3"), 1);
+    assert_int_equal(kvs_remove(kvs, "b1"), 1);
+    assert_string_equal(keys_of(kvs, a), "a1 ");
+    assert_string_equal(keys_of(kvs, b), "b2 a2 ");
+    put_in(kvs, 0, "b2");
+    put_in(kvs, a, "b1");
+    assert_string_equal(keys_of(kvs, a), "a1 b1 ");
+    assert_string_equal(keys_of(kvs, b), "a2 ");
+    kvs_free(kvs);
+}
+
+/* Many, while the arena moves. */
+static void test_many_blocks(void **state)
+{
+    struct kvs *kvs = kvs_new(1, 1 << 24);
+
+    (void)state;
+    for (uint32_t n = 1; n <= 3000; n++) {
+        assert_int_equal(kvs_block_new(kvs), n);
+        for (int k = 0; k < 3; k++) {
+            char key[40];
+
+            snprintf(key, sizeof key, "%u.%d", n, k);
+            put_in(kvs, n, key);
+        }
+    }
+    for (uint32_t n = 1; n <= 3000; n++) {
+        char want[60];
+
+        snprintf(want, sizeof want, "%u.0 %u.1 %u.2 ", n, n, n);
+        assert_string_equal(keys_of(kvs, n), want);
+    }
+    kvs_free(kvs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -316,6 +399,8 @@ int main(void)
         cmocka_unit_test(test_full),
         cmocka_unit_test(test_no_room_at_all),
         cmocka_unit_test(test_filled_to_the_end),
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_many_blocks),
         cmocka_unit_test(test_no_memory),
     };
 

@@ -150,6 +150,12 @@ static void happen(struct run *r, const char *event)
     else if (!strcmp(what, "nostart"))
         launch_failed_to_start(l, at, rank, !strcmp(word, "exec") ? "exec" : word,
                                !strcmp(word, "exec") ? ENOENT : EAGAIN);
+    else if (!strcmp(what, "never"))
+        launch_never_ran(l, rank);
+    else if (!strcmp(what, "nodelost"))
+        launch_node_lost(l, at, "node lost");
+    else if (!strcmp(what, "lost"))
+        launch_lost(l, rank);
     else if (!strcmp(what, "noexec"))
         launch_failed_to_start(l, at, rank, "exec", EACCES);
     else
@@ -207,6 +213,32 @@ static const struct {
     { "-disable-auto-cleanup: exit 0 inside PMI", 1, .going = true, .events = { "1 init 0",
       "1 exit 0 0" }, .log = "1.0 tell " R(0) " exited with 0 without finalize\n",
       .status = 1 },
+
+    /* --- nodes --- */
+    { "a node is lost: its ranks end with it, the job ends", 4, .events = { "1 init 0",
+      "1 init 2", "2 nodelost 0", "2 lost 2", "2 lost 3", "2.5 die 0 TERM", "2.5 die 1 TERM" },
+      .log = "2.0 tell node lost\n" TERM("2.0"), .status = 255 },
+    { "a node is lost, others ignore TERM", 2, .events = { "2 nodelost 0", "2 lost 1",
+      "5 die 0 KILL" }, .log = "2.0 tell node lost\n" TERM("2.0") KILL("4.0"), .status = 255 },
+    { "a node is lost while the job ends: no news", 2, .events = { "1 die 0 SEGV",
+      "2 nodelost 0", "2 lost 1" },
+      .log = "1.0 tell " R(0) " killed by signal 11 (SIGSEGV)\n" TERM("1.0"), .status = 139 },
+    { "a rank that had ended is not lost", 2, .events = { "1 exit 1 0", "2 nodelost 0",
+      "2 lost 1", "2 lost 1", "2.5 die 0 TERM" },
+      .log = "2.0 tell node lost\n" TERM("2.0"), .status = 255 },
+    { "-disable-auto-cleanup: the others go on", 3, .going = true, .events = { "1 init 0",
+      "1 init 2", "2 nodelost 0", "2 lost 2", "9 fin 0", "9 exit 0 0", "9 exit 1 0" },
+      .log = "2.0 tell node lost\n", .status = 255 },
+    { "-disable-auto-cleanup: the first cause counts", 3, .going = true, .events = {
+      "1 die 0 SEGV", "2 nodelost 0", "2 lost 2", "9 exit 1 0" },
+      .log = "1.0 tell " R(0) " killed by signal 11 (SIGSEGV)\n2.0 tell node lost\n",
+      .status = 139 },
+    { "lost while its hang-up is timed", 2, .events = { "1 init 1", "1 hangup 1",
+      "1.1 nodelost 0", "1.1 lost 1", "9 die 0 TERM" },
+      .log = "1.1 tell node lost\n" TERM("1.1") KILL("3.1"), .status = 255 },
+    { "some never ran", 3, .events = { "1 die 0 SEGV", "1.5 never 2", "1.5 never 2",
+      "2 die 1 TERM" },
+      .log = "1.0 tell " R(0) " killed by signal 11 (SIGSEGV)\n" TERM("1.0"), .status = 139 },
 
     /* --- abort --- */
     { "abort", 2, .events = { "1 init 0", "1 abort 0 3 :bad luck", "1.1 exit 0 3",

@@ -530,6 +530,283 @@ static void test_no_memory_later(void **state)
     unlink(path);
 }
 
+/* --- output of other nodes --------------------------------------------- */
+
+static void add_hosts(struct plan *p, struct host *hosts, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        hosts[i] = (struct host){ .slots = 1 };
+        hosts[i].name = (char *)(i == 1 ? "far1" : i == 2 ? "far2" : "near");
+    }
+    p->hosts = hosts;
+    p->nhosts = n;
+}
+
+/* Steps: node, o or e, '!' to flush or blank, text. */
+static const struct {
+    const char *name, *label;
+    const char *steps[STEPS], *out, *err;
+} takes[] = {
+    { "as it comes", NULL, { "1o a\n", "2e b\n", "1o c\nd\n" }, "a\nc\nd\n", "b\n" },
+    { "lines stay whole", NULL, { "1o a", "2o b\n", "1o c\n", "2o d", "1o e\n", "2o\n" },
+      "b\nac\ne\nd\n", "" },
+    { "stdout and stderr of a node are two", NULL, { "1o a", "1e b\n", "1o c\n" }, "ac\n",
+      "b\n" },
+    { "a prompt", NULL, { "1o!name? ", "2o x\n" }, "name? x\n", "" },
+    { "a prompt, with labels: its line ends before another's", "[%r] ", { "1o![0] name? ",
+      "2o [1] x\n" }, "[0] name? \n[1] x\n", "" },
+    { "labels are there already", "[%r] ", { "1o [0] a\n[0] b\n" }, "[0] a\n[0] b\n", "" },
+    { "no text, flushed", NULL, { "1o a", "1o!" }, "a", "" },
+};
+
+static void test_take(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_OF(takes); i++) {
+        struct run r = { .plan = { .output_from = -1, .label = (char *)takes[i].label } };
+        struct host hosts[3];
+        char out[1000], err[1000];
+
+        print_message("  %s\n", takes[i].name);
+        add_hosts(&r.plan, hosts, 3);
+        start(&r, 2);
+        for (int k = 0; k < STEPS && takes[i].steps[k]; k++) {
+            const char *s = takes[i].steps[k], *text = s[2] ? s + 3 : s + 2;
+
+            if (s[2] == '\n')
+                text = s + 2;
+            WANT(output_take(r.o, *s - '0', -1, s[1] == 'e', s[2] == '!', text, strlen(text)));
+            output_flush(r.o);
+        }
+        turn(&r);
+        WANT(output_flushed(r.o));
+        take(ours[0][0], out, sizeof out);
+        take(ours[1][0], err, sizeof err);
+        close_ranks(&r, 2);
+        stop(&r);
+        assert_string_equal(out, takes[i].out);
+        assert_string_equal(err, takes[i].err);
+        assert_int_equal(failures, 0);
+    }
+}
+
+static int taken;
+
+static void on_taken(void *host)
+{
+    (void)host;
+    taken++;
+}
+
+static const struct output_ops taking_ops = { on_failed, NULL, on_taken };
+
+/* A reader that stalls: what came is kept, the sender is told to wait, and later that it
+ * need not. */
+static void test_take_stall(void **state)
+{
+    struct plan plan = { .output_from = -1 };
+    struct app app = { .n = 2 };
+    struct host hosts[3];
+    struct output *o;
+    static char line[1000], got[2000000];
+    size_t sent = 0, n = 0;
+    struct err e = { 0 };
+
+    (void)state;
+    add_hosts(&plan, hosts, 3);
+    plan.apps = &app;
+    plan.napps = 1;
+    memset(line, 'x', sizeof line);
+    line[sizeof line - 1] = '\n';
+    *trouble = '\0';
+    taken = 0;
+    redirect();
+    o = output_new(ev_default_loop(0), &plan, 0, "near", buffer, sizeof buffer, &taking_ops,
+                   NULL, &e);
+    WANT(o);
+    while (sent < 3000000 && output_take(o, 1, -1, false, false, line, sizeof line))
+        sent += sizeof line;
+    sent += sizeof line;
+    WANT(sent < 1800000);
+    WANT(taken == 0);
+    for (int idle = 0; idle < 5; idle++) {
+        size_t more = take(ours[0][0], got + n, sizeof got - n);
+
+        n += more;
+        ev_run(ev_default_loop(0), EVRUN_NOWAIT);
+        output_flush(o);
+        if (more)
+            idle = 0;
+    }
+    WANT(taken > 0);
+    WANT(n == sent);
+    output_free(o);
+    restore();
+    assert_string_equal(trouble, "");
+}
+
+/* Files of ranks of other nodes: named by the node that they are on. */
+static void test_take_files(void **state)
+{
+    struct run r = { .plan = { .output_from = -1 } };
+    struct host hosts[3];
+    char pattern[200], path[200], got[100];
+    struct err e = { 0 };
+    FILE *f;
+
+    (void)state;
+    snprintf(pattern, sizeof pattern, "%s/%%h.%%r", folder);
+    r.plan.outfile = pattern;
+    add_hosts(&r.plan, hosts, 3);
+    start(&r, 1);
+    r.plan.apps->n = 3;                  /* before the first of them is asked for */
+    WANT(output_open(r.o, 1, 1, &e) == 0);
+    WANT(output_open(r.o, 2, 2, &e) == 0);
+    WANT(output_take(r.o, 1, 1, false, false, "one", 3));
+    WANT(output_take(r.o, 2, 2, false, false, "two\n", 4));
+    WANT(output_take(r.o, 1, 1, false, false, " more\n", 6));
+    WANT(output_take(r.o, 1, -1, true, false, "error\n", 6));
+    turn(&r);
+    take(ours[1][0], got, sizeof got);
+    WANT(!strcmp(got, "error\n"));
+    take(ours[0][0], got, sizeof got);
+    WANT(!*got);
+    close_ranks(&r, 1);
+    stop(&r);
+    for (int i = 0; i < 3; i++) {
+        static const char *const names[] = { "node.0", "far1.1", "far2.2" };
+        static const char *const wanted[] = { "", "one more\n", "two\n" };
+        size_t n;
+
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        f = fopen(path, "r");
+        assert_non_null(f);
+        n = fread(got, 1, sizeof got - 1, f);
+        got[n] = '\0';
+        fclose(f);
+        unlink(path);
+        assert_string_equal(got, wanted[i]);
+    }
+    unlink(path);
+}
+
+/* --- on another node --------------------------------------------------- */
+
+static struct { char text[2][4000]; size_t n[2], room; int rank[2]; } sent_to;
+
+static size_t on_send(void *host, int rank, bool errors, const char *data, size_t len)
+{
+    size_t n = len < sent_to.room ? len : sent_to.room;
+
+    (void)host;
+    if (sent_to.n[errors] + n >= sizeof sent_to.text[0])
+        n = 0;
+    memcpy(sent_to.text[errors] + sent_to.n[errors], data, n);
+    sent_to.n[errors] += n;
+    sent_to.room -= n;
+    sent_to.rank[errors] = rank;
+    return n;
+}
+
+static const struct output_ops sending_ops = { on_failed, on_send, NULL };
+
+/* Ranks' output goes to send; what it does not take waits, and in the end nothing is
+ * missing or twice. */
+static void test_send(void **state)
+{
+    (void)state;
+    for (int labels = 0; labels < 2; labels++) {
+        struct run r = { .plan = { .output_from = -1 } };
+        struct app app = { .n = 2 };
+        struct host hosts[3];
+        struct err e = { 0 };
+        char all[4000] = "";
+
+        memset(&sent_to, 0, sizeof sent_to);
+        r.plan.label = labels ? (char *)"[%r@%h] " : NULL;
+        r.plan.apps = &app;
+        r.plan.napps = 1;
+        add_hosts(&r.plan, hosts, 3);
+        *trouble = '\0';
+        redirect();
+        r.o = output_new(ev_default_loop(0), &r.plan, 1, "far1", buffer, sizeof buffer,
+                         &sending_ops, NULL, &e);
+        WANT(r.o);
+        add_rank(&r, 0);
+        add_rank(&r, 1);
+        for (int i = 0; i < 60; i++) {
+            char line[40];
+            int len = snprintf(line, sizeof line, "line %d\n", i);
+
+            WANT(write(r.fd[i % 2][0], line, (size_t)len) == len);
+            if (labels)
+                snprintf(all + strlen(all), 40, "[%d@far1] ", i % 2);
+            snprintf(all + strlen(all), 40, "%s", line);
+            sent_to.room += (size_t)(rand() % 12);
+            turn(&r);
+            output_go_on(r.o);
+            turn(&r);
+        }
+        WANT(write(r.fd[1][1], "oops\n", 5) == 5);
+        close_ranks(&r, 2);
+        for (int i = 0; i < 100; i++) {
+            sent_to.room = 100;
+            turn(&r);
+            output_go_on(r.o);
+        }
+        WANT(output_ended(r.o) && output_flushed(r.o));
+        WANT(sent_to.rank[0] == -1 && sent_to.rank[1] == -1);
+        output_free(r.o);
+        restore();
+        assert_string_equal(trouble, "");
+        assert_int_equal(strlen(sent_to.text[0]), strlen(all));
+        assert_string_equal(sent_to.text[1], labels ? "[1@far1] oops\n" : "oops\n");
+        if (!labels)
+            continue;
+        /* Of each rank in order. */
+        for (int k = 0, last[2] = { -1, -1 }; k < 60; k++) {
+            static char *at;
+            int rank, number;
+
+            at = k ? strchr(at, '\n') + 1 : sent_to.text[0];
+            assert_int_equal(sscanf(at, "[%d@far1] line %d\n", &rank, &number), 2);
+            assert_true(number > last[rank]);
+            last[rank] = number;
+        }
+    }
+}
+
+/* With files, a rank's own output is told from others'. */
+static void test_send_apart(void **state)
+{
+    struct run r = { .plan = { .output_from = -1, .outfile = (char *)"x.%r" } };
+    struct app app = { .n = 2 };
+    struct host hosts[3];
+    struct err e = { 0 };
+
+    (void)state;
+    memset(&sent_to, 0, sizeof sent_to);
+    sent_to.room = 1000;
+    r.plan.apps = &app;
+    r.plan.napps = 1;
+    add_hosts(&r.plan, hosts, 3);
+    *trouble = '\0';
+    redirect();
+    r.o = output_new(ev_default_loop(0), &r.plan, 1, "far1", buffer, sizeof buffer,
+                     &sending_ops, NULL, &e);
+    add_rank(&r, 1);
+    WANT(write(r.fd[1][0], "a\n", 2) == 2);
+    WANT(write(r.fd[1][1], "b\n", 2) == 2);
+    turn(&r);
+    WANT(sent_to.rank[0] == 1 && sent_to.rank[1] == -1);
+    WANT(!strcmp(sent_to.text[0], "a\n") && !strcmp(sent_to.text[1], "b\n"));
+    for (int i = 0; i < 2; i++)
+        close(r.fd[1][i]);
+    output_free(r.o);
+    restore();
+    assert_string_equal(trouble, "");
+}
+
 static int make_folder(void **state)
 {
     (void)state;
@@ -551,6 +828,9 @@ int main(void)
         cmocka_unit_test(test_together), cmocka_unit_test(test_flush),
         cmocka_unit_test(test_reader_gone),
         cmocka_unit_test(test_tell), cmocka_unit_test(test_close_streams),
+        cmocka_unit_test(test_take), cmocka_unit_test(test_take_stall),
+        cmocka_unit_test(test_take_files), cmocka_unit_test(test_send),
+        cmocka_unit_test(test_send_apart),
         cmocka_unit_test(test_no_memory), cmocka_unit_test(test_no_memory_later),
     };
     int rc;

@@ -292,6 +292,88 @@ static void test_no_memory(void **state)
     close(p[1]);
 }
 
+/* --- bytes that go elsewhere ------------------------------------------- */
+
+static struct { char got[4096]; size_t n, room; int calls, rank; bool errors; } taker;
+
+static size_t take_some(void *host, struct sink *s, const char *data, size_t len)
+{
+    size_t n = len < taker.room ? len : taker.room;
+
+    assert_ptr_equal(host, &taker);
+    assert_true(len > 0);
+    assert_true(taker.n + n < sizeof taker.got);
+    memcpy(taker.got + taker.n, data, n);
+    taker.n += n;
+    taker.room -= n;
+    taker.calls++;
+    taker.rank = s->rank;
+    taker.errors = s->errors;
+    return n;
+}
+
+static void start_put(struct sink *s)
+{
+    memset(&taker, 0, sizeof taker);
+    resumed = failed_with = 0;
+    assert_int_equal(sink_init_put(s, ev_default_loop(0), take_some, 7, true, &ops, &taker), 0);
+}
+
+static void test_put(void **state)
+{
+    struct sink s;
+
+    (void)state;
+    start_put(&s);
+    taker.room = 8;
+    sink_write(&s, "hello ", 6);
+    assert_true(sink_idle(&s) && !sink_full(&s));
+    assert_int_equal(taker.rank, 7);
+    assert_true(taker.errors);
+    sink_write(&s, "world", 5);              /* two fit */
+    assert_true(sink_full(&s) && !sink_idle(&s));
+    taker.calls = 0;
+    sink_write(&s, ", and", 5);              /* waits; nobody is asked in vain */
+    sink_flush(&s);
+    assert_int_equal(taker.calls, 0);
+    taker.room = 1;
+    sink_go_on(&s);                          /* not enough */
+    assert_true(sink_full(&s));
+    assert_int_equal(resumed, 0);
+    taker.room = 100;
+    sink_go_on(&s);
+    assert_int_equal(resumed, 1);
+    assert_true(sink_idle(&s) && !sink_full(&s));
+    sink_go_on(&s);                          /* it was not full */
+    assert_int_equal(resumed, 1);
+    sink_write(&s, "!", 1);
+    assert_int_equal(taker.n, 17);
+    assert_memory_equal(taker.got, "hello world, and!", 17);
+    sink_clear(&s);
+}
+
+/* Nothing fits for long; it is freed with what waits. */
+static void test_put_nothing(void **state)
+{
+    struct sink s;
+
+    (void)state;
+    start_put(&s);
+    for (int i = 0; i < 100; i++)
+        sink_write(&s, "0123456789", 10);
+    assert_int_equal(s.out.len, 1000);
+    assert_int_equal(taker.calls, 1);
+    sink_go_on(&s);
+    assert_int_equal(taker.calls, 2);
+    assert_int_equal(resumed, 0);
+    sink_clear(&s);
+    memory_begin();
+    memory_after(0);
+    assert_int_equal(sink_init_put(&s, ev_default_loop(0), take_some, 0, false, &ops, &taker),
+                     -1);
+    memory_end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -299,6 +381,7 @@ int main(void)
         cmocka_unit_test(test_reader_gone), cmocka_unit_test(test_reader_goes),
         cmocka_unit_test(test_file), cmocka_unit_test(test_other_owner),
         cmocka_unit_test(test_full_disk), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_put), cmocka_unit_test(test_put_nothing),
     };
     int rc;
 

@@ -113,10 +113,101 @@ static void test_in_vain(void **state)
     assert_int_equal(status, 0);
 }
 
+/* Starts a shell that says so when all of its are there; its pid. */
+static pid_t start(const char *script, int *said)
+{
+    char c;
+    int p[2];
+    pid_t pid;
+
+    if (pipe(p) < 0)
+        return -1;
+    pid = fork();
+    if (pid == 0) {
+        dup2(p[1], 1);
+        close(p[0]);
+        close(p[1]);
+        execl("/bin/sh", "sh", "-c", script, (char *)NULL);
+        _exit(9);
+    }
+    close(p[1]);
+    *said = p[0];
+    return pid > 0 && read(p[0], &c, 1) == 1 ? pid : -1;
+}
+
+/* Nobody holds the other end any more. */
+static bool ended(int fd)
+{
+    char c;
+
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    for (int i = 0; i < 200; i++) {
+        if (read(fd, &c, 1) == 0)
+            return true;
+        usleep(10000);
+    }
+    return false;
+}
+
+/* The spared one and what it has started go on; all others end. */
+static int play_spared(void)
+{
+    int fd[4];
+    pid_t pid[2];
+
+    if (sweep_prepare() < 0)
+        return __LINE__;
+    pid[0] = start("sleep 100 & (setsid sleep 100 &) ; echo; wait", &fd[0]);
+    pid[1] = start("sh -c 'sleep 100 & echo; wait' & wait", &fd[1]);
+    if (pid[0] < 0 || pid[1] < 0 || start("(setsid sh -c 'sleep 100' &); echo; wait", &fd[2]) < 0 ||
+        start("sleep 100 & echo; sleep 100", &fd[3]) < 0)
+        return __LINE__;
+    if (sweep_but(20, &pid[1], 1) != 0)
+        return __LINE__;
+    if (!ended(fd[0]) || !ended(fd[2]) || !ended(fd[3]) || kill(pid[1], 0) < 0)
+        return __LINE__;
+    fcntl(fd[1], F_SETFL, O_NONBLOCK);
+    if (read(fd[1], fd, 1) != -1)            /* it and its grandchild are there */
+        return __LINE__;
+    if (waitpid(pid[1], NULL, WNOHANG) != 0)
+        return __LINE__;
+    if (sweep_but(20, pid, 2) != 0 || kill(pid[1], 0) < 0)   /* one that has ended */
+        return __LINE__;
+    kill(pid[1], SIGKILL);                   /* its zombie is left to whom it belongs */
+    usleep(50000);
+    if (sweep_but(20, &pid[1], 1) != 0 || waitpid(pid[1], NULL, 0) != pid[1])
+        return __LINE__;
+    if (sweep_but(20, NULL, 0) != 0 || !ended(fd[1]) || sweep_any())
+        return __LINE__;
+    return 0;
+}
+
+static void test_spared(void **state)
+{
+    int status;
+    pid_t pid;
+
+    (void)state;
+    fflush(NULL);
+    pid = fork();
+    if (pid == 0) {
+        int line = play_spared();
+
+        if (line)
+            fprintf(stderr, "    line %d\n", line);
+        close(1);
+        sweep_all(20);
+        exit(line != 0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cases), cmocka_unit_test(test_in_vain),
+        cmocka_unit_test(test_spared),
     };
 
     return cmocka_run_group_tests_name("sweep", tests, NULL, NULL);
