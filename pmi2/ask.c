@@ -448,7 +448,7 @@ int ask_answer(struct peer *p, struct job *j, const struct msg *m, const char *p
     if (!a || a->job != j)
         return err_set(e, ERR_INVALID_ARG, "no question %lld", id);
     if (a->key) {
-        if (share_take_down(j, payload, len, e) < 0)
+        if (share_take_answer(j, payload, len, e) < 0)
             return -1;
         answer_key(a);
         return 0;

@@ -226,9 +226,11 @@ int  share_put(struct job *j, int src, const char *key, const char *value, size_
  * there, goes with one message. */
 void share_send_head(struct job *j, struct buf *data);
 void share_sent(struct job *j);          /* and that has gone */
-/* Data that came up, or down with a release (released), or as an answer. */
+/* Data that came up; or down, with a release, which decides what a key is; or as an
+ * answer, which only adds: what is here already is as new, or newer. */
 int  share_take_up(struct job *j, const char *data, size_t len, struct err *e);
 int  share_take_down(struct job *j, const char *data, size_t len, struct err *e);
+int  share_take_answer(struct job *j, const char *data, size_t len, struct err *e);
 /* At the root: whether new data is to go with the release that is being made.  It does
  * as long as somebody looks at it. */
 bool share_push(struct job *j);

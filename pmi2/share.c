@@ -322,17 +322,35 @@ void share_settle(struct job *j)
     j->searched = 0;
 }
 
-int share_take_down(struct job *j, const char *data, size_t len, struct err *e)
+static int check_records(const struct job *j, const char *data, size_t len, struct err *e)
 {
-    const char *at = data;
-    size_t left = len;
     struct share_record r;
     int got;
 
-    while ((got = share_next(&at, &left, &r, e)) > 0)
+    while ((got = share_next(&data, &len, &r, e)) > 0)
         if (check_record(j, &r, e) < 0)
             return -1;
-    if (got < 0)
+    return got;
+}
+
+int share_take_answer(struct job *j, const char *data, size_t len, struct err *e)
+{
+    struct kvs_entry old;
+    struct share_record r;
+
+    if (check_records(j, data, len, e) < 0)
+        return -1;
+    share_settle(j);
+    kvs_block_use(j->kvs, kvs_block_new(j->kvs));
+    while (share_next(&data, &len, &r, NULL) > 0)
+        if (!r.drop && !kvs_get(j->kvs, r.key, &old))
+            kvs_put(j->kvs, r.src, r.key, r.value, r.len, NULL);
+    return 0;
+}
+
+int share_take_down(struct job *j, const char *data, size_t len, struct err *e)
+{
+    if (check_records(j, data, len, e) < 0)
         return -1;
     buf_add(&j->late, data, len);
     if (j->late.failed)
