@@ -167,19 +167,25 @@ enum outcome ask_key(struct request *rq, const char *key, struct err *e)
     return kept ? PARKED : FAILED;
 }
 
-/* Tell a server below: the block of the key, or that there is none (NULL). */
-static void tell_block(struct peer *p, struct job *j, unsigned id,
-                       const struct kvs_entry *found)
+/* Tell a server below: the block of the key, or (len 0) that there is none. */
+static void tell_block(struct peer *p, struct job *j, unsigned id, const char *block,
+                       size_t len)
 {
     struct server *s = j->server;
-    struct buf block = BUF_INIT;
 
-    if (found)
-        share_add_block(j, found, &block);
     peer_message(j, "answer");
     msg_int(&s->out, "id", id);
-    msg_int(&s->out, "rc", found && !block.failed ? 0 : 1);
-    peer_send(p, buf_bytes(&block), block.len);
+    msg_int(&s->out, "rc", len ? 0 : 1);
+    peer_send(p, block, len);
+}
+
+static void tell_entry(struct peer *p, struct job *j, unsigned id,
+                       const struct kvs_entry *found)
+{
+    struct buf block = BUF_INIT;
+
+    share_add_block(j, found, &block);
+    tell_block(p, j, id, buf_bytes(&block), block.failed ? 0 : block.len);
     buf_clear(&block);
 }
 
@@ -195,12 +201,11 @@ int ask_get(struct peer *p, struct job *j, const struct msg *m, const char *payl
     (void)len;
     if (p->up || !key || strlen(key) > LIMIT_KEY || peer_int(m, "id", 0, UINT32_MAX, &id, e) < 0)
         return err_set(e, ERR_INVALID_ARG, "a key and its number, from below, wanted");
-    share_settle(j);
     j->asked++;
-    if (kvs_get(j->kvs, key, &found))
-        tell_block(p, j, (unsigned)id, &found);
+    if (share_find_known(j, key, &found))
+        tell_entry(p, j, (unsigned)id, &found);
     else if (known_missing(j, key))
-        tell_block(p, j, (unsigned)id, NULL);
+        tell_block(p, j, (unsigned)id, NULL, 0);
     else if (!(a = question(j, key)) || add_asker(a, p, (unsigned)id) < 0)
         return err_set(e, ERR_NOMEM, "no memory to ask for a key");
     return 0;
@@ -216,21 +221,20 @@ static void answer_rank(struct request *rq, const struct kvs_entry *found)
     request_finish(rq, found ? REPLY : NOT_FOUND, &e);
 }
 
-/* Everybody who asked for the key is told what there is of it now. */
-static void answer_key(struct ask *a)
+/* The answer goes on as it came: what this node has put itself since is not known to the
+ * root yet, and not theirs.  Ranks here are told what there is here now. */
+static void answer_key(struct ask *a, const char *payload, size_t len)
 {
     struct job *j = a->job;
     struct kvs_entry found;
+    bool there = kvs_get(j->kvs, a->key, &found) > 0;
     struct request *rq;
     struct asker *x;
-    bool there;
 
-    share_settle(j);
-    there = kvs_get(j->kvs, a->key, &found) > 0;
-    if (!there)
+    if (!len)
         remember_missing(j, a->key);
     SLIST_FOREACH(x, &a->below, next)
-        tell_block(x->peer, j, x->id, there ? &found : NULL);
+        tell_block(x->peer, j, x->id, payload, len);
     while ((rq = TAILQ_FIRST(&a->waiters.list)))
         answer_rank(rq, there ? &found : NULL);
     ask_free(a);
@@ -450,7 +454,7 @@ int ask_answer(struct peer *p, struct job *j, const struct msg *m, const char *p
     if (a->key) {
         if (share_take_answer(j, payload, len, e) < 0)
             return -1;
-        answer_key(a);
+        answer_key(a, payload, len);
         return 0;
     }
     if (rc)

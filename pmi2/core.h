@@ -106,6 +106,8 @@ struct job {
     unsigned       asked;            /* root: questions about keys since then */
     uint32_t       open;             /* block of kvs for the puts of this node that have not
                                         gone up yet; 0: none */
+    uint32_t       guard;            /* puts of this node in blocks from this one on are not
+                                        known to have been released */
     unsigned long long seq;          /* releases and failures of fences so far */
     struct buf     failed;           /* fences that failed, and the seq of that; fence.c */
     unsigned char *ranks;            /* owned, by rank: RANK_ bits; NULL: none is set */
@@ -226,6 +228,8 @@ int  share_put(struct job *j, int src, const char *key, const char *value, size_
  * there, goes with one message. */
 void share_send_head(struct job *j, struct buf *data);
 void share_sent(struct job *j);          /* and that has gone */
+/* All that was sent up to block `last` of j->kvs has been released. */
+void share_known(struct job *j, uint32_t last);
 /* Data that came up; or down, with a release, which decides what a key is; or as an
  * answer, which only adds: what is here already is as new, or newer. */
 int  share_take_up(struct job *j, const char *data, size_t len, struct err *e);
@@ -236,6 +240,9 @@ int  share_take_answer(struct job *j, const char *data, size_t len, struct err *
 bool share_push(struct job *j);
 /* What there is here of a key: 1 and *out, valid until the next put or message; or 0. */
 int  share_find(struct job *j, const char *key, struct kvs_entry *out);
+/* The same for another server: without what is not known to have been released, which
+ * the root may decide otherwise. */
+int  share_find_known(struct job *j, const char *key, struct kvs_entry *out);
 /* Put into j->kvs what has come and is not there yet. */
 void share_settle(struct job *j);
 /* A release has come: what was missing may be there now. */

@@ -33,6 +33,7 @@ struct fence {
     size_t          arrived;         /* members here in the present round */
     size_t          below;           /* members at other servers, in this round */
     int             waiting;         /* one of them; -1: not known */
+    uint32_t        last;            /* block of the store that went with it */
     bool            sent;            /* this round has been told to the server above */
     bool            hinted;          /* it knows that somebody waits here */
     bool            checked;         /* who misses has been asked */
@@ -462,6 +463,7 @@ static void send_up(struct fence *f, size_t count)
     struct fence_id id = id_of(f);
 
     f->sent = true;
+    f->last = f->kind == FENCE_RING ? 0 : kvs_block_last(f->job->kvs);
     if (f->kind == FENCE_RING)
         gather_ring(f, &f->ring, true);
     send_in(f->job, &id, count, some_waiter(f), f->job->seq,
@@ -678,11 +680,12 @@ int fence_out(struct peer *p, struct job *j, const struct msg *m, const char *pa
         return -1;
     pass_down(j, m, payload, len);
     j->seq = (unsigned long long)seq;
+    f = find(j, &id);
     if (id.kind != FENCE_RING) {
+        share_known(j, f && f->sent ? f->last : 0);
         rc = share_take_down(j, payload, len, e);
         share_released(j);
     }
-    f = find(j, &id);
     if (f && rc == 0)
         released(f, payload, len);
     free(ranks);

@@ -265,6 +265,11 @@ void kvs_block_use(struct kvs *kvs, uint32_t block)
     kvs->block = block;
 }
 
+uint32_t kvs_block_last(const struct kvs *kvs)
+{
+    return (uint32_t)kvs->nblocks;
+}
+
 int kvs_block_at(const struct kvs *kvs, uint32_t block, uint32_t *at, struct kvs_entry *out)
 {
     uint32_t offset = *at ? record_at(kvs, *at)->next : kvs->blocks[block - 1].first;

@@ -39,6 +39,7 @@ int kvs_put(struct kvs *kvs, int src, const char *key, const char *value, size_t
  * 1 and up, is used from now on; 0: no memory. */
 uint32_t kvs_block_new(struct kvs *kvs);
 void     kvs_block_use(struct kvs *kvs, uint32_t block);
+uint32_t kvs_block_last(const struct kvs *kvs);      /* the newest; 0: none */
 /* The entries of a block in order of their puts, those that have been replaced since
  * left out.  *at is 0 for the first; 1 and *out, or 0 past the end. */
 int      kvs_block_at(const struct kvs *kvs, uint32_t block, uint32_t *at,

@@ -201,8 +201,6 @@ void share_send_head(struct job *j, struct buf *data)
 
 void share_sent(struct job *j)
 {
-    if (j->late.len)                     /* what was put here is newer than that */
-        buf_add(&j->late, buf_bytes(&j->news), j->news.len);
     buf_clear(&j->news);
     buf_clear(&j->again);
     j->news_big = false;
@@ -280,45 +278,69 @@ int share_take_up(struct job *j, const char *data, size_t len, struct err *e)
 
 /* --- down -------------------------------------------------------------- */
 
-/* A put of this node that has not gone up yet is newer than what comes down. */
+/* A put of this node that is not known to have been released is newer than what comes
+ * down. */
 static bool is_newer(const struct job *j, const struct kvs_entry *en)
 {
-    return j->open && en->block == j->open;
+    return en->src >= 0 && en->block >= j->guard;
 }
 
-static void store_down(struct job *j, const struct share_record *r)
+void share_known(struct job *j, uint32_t last)
+{
+    if (last >= j->guard)
+        j->guard = last + 1;
+}
+
+/* In the store of a node that is not the root, a source below 0 says that the entry has
+ * come from above, and not from a rank here. */
+static int away(int src)
+{
+    return -1 - src;
+}
+
+static int source(const struct kvs_entry *en)
+{
+    return en->src < 0 ? away(en->src) : en->src;
+}
+
+/* False: not yet. */
+static bool store_down(struct job *j, const struct share_record *r)
 {
     struct kvs_entry old;
     bool there = kvs_get(j->kvs, r->key, &old) > 0;
 
     if (there && is_newer(j, &old))
-        return;
+        return false;
     if (r->drop) {
         kvs_remove(j->kvs, r->key);
-        return;
+        return true;
     }
     if (there && old.len == r->len && !memcmp(old.value, r->value, r->len))
-        return;
-    if (kvs_put(j->kvs, r->src, r->key, r->value, r->len, NULL) < 0 && there)
+        return true;
+    if (kvs_put(j->kvs, away(r->src), r->key, r->value, r->len, NULL) < 0 && there)
         kvs_remove(j->kvs, r->key);      /* no room to keep it: it will be asked for */
+    return true;
 }
 
 void share_settle(struct job *j)
 {
-    const char *data = j->late.len ? buf_bytes(&j->late) : NULL;
+    const char *data = j->late.len ? buf_bytes(&j->late) : NULL, *at = data;
     size_t len = j->late.len;
+    struct buf kept = BUF_INIT;          /* what cannot be decided yet */
     struct share_record r;
     int node = NOBODY;
 
-    while (share_next(&data, &len, &r, NULL) > 0) {
+    for (; share_next(&data, &len, &r, NULL) > 0; at = data) {
         int here = r.drop ? node : node_of(j, r.src);
 
         if (here != node)
             kvs_block_use(j->kvs, kvs_block_new(j->kvs));
         node = here;
-        store_down(j, &r);
+        if (!store_down(j, &r))
+            buf_add(&kept, at, (size_t)(data - at));
     }
-    buf_consume(&j->late, j->late.len);
+    buf_clear(&j->late);
+    j->late = kept;
     j->searched = 0;
 }
 
@@ -344,7 +366,7 @@ int share_take_answer(struct job *j, const char *data, size_t len, struct err *e
     kvs_block_use(j->kvs, kvs_block_new(j->kvs));
     while (share_next(&data, &len, &r, NULL) > 0)
         if (!r.drop && !kvs_get(j->kvs, r.key, &old))
-            kvs_put(j->kvs, r.src, r.key, r.value, r.len, NULL);
+            kvs_put(j->kvs, away(r.src), r.key, r.value, r.len, NULL);
     return 0;
 }
 
@@ -406,7 +428,7 @@ static int find(struct job *j, const char *key, struct kvs_entry *out)
     }
     if (!search(j, key, &r))
         return there;
-    *out = (struct kvs_entry){ r.key, r.value, r.len, r.src, 0 };
+    *out = (struct kvs_entry){ r.key, r.value, r.len, away(r.src), 0 };
     return !r.drop;
 }
 
@@ -414,7 +436,7 @@ int share_find(struct job *j, const char *key, struct kvs_entry *out)
 {
     int there = find(j, key, out);
 
-    if (there && !j->used && !is_root(j->server) && !job_member(j, out->src))
+    if (there && !j->used && !is_root(j->server) && !job_member(j, source(out)))
         j->used = true;
     return there;
 }
@@ -436,14 +458,20 @@ int share_data(struct peer *p, struct job *j, const struct msg *m, const char *p
     return share_take_down(j, payload, len, e);
 }
 
+int share_find_known(struct job *j, const char *key, struct kvs_entry *out)
+{
+    share_settle(j);
+    return kvs_get(j->kvs, key, out) && (is_root(j->server) || !is_newer(j, out));
+}
+
 void share_add_block(struct job *j, const struct kvs_entry *found, struct buf *out)
 {
     struct kvs_entry en;
     uint32_t at = 0;
 
-    share_add(out, found->src, found->key, found->value, found->len);
+    share_add(out, source(found), found->key, found->value, found->len);
     while (found->block && out->len < LIMIT_ANSWER &&
            kvs_block_at(j->kvs, found->block, &at, &en))
-        if (en.key != found->key)
-            share_add(out, en.src, en.key, en.value, en.len);
+        if (en.key != found->key && (is_root(j->server) || !is_newer(j, &en)))
+            share_add(out, source(&en), en.key, en.value, en.len);
 }
