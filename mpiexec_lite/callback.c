@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 enum { STRANGERS = 64, LOGS_A_SECOND = 3, ADDRESS = 64 };
-static const double LOGIN_TIME = 10.0;
+static const double LOGIN_TIME = 10.0, STRANGER_TIME = 2.0;
 
 struct caller {                      /* somebody who has not logged in yet */
     struct callback *all;
@@ -31,6 +31,8 @@ struct caller {                      /* somebody who has not logged in yet */
     struct buf       in, out;        /* owned */
     ev_io            readable, writable;
     ev_timer         deadline;
+    double           since;          /* when it came */
+    bool             accepted;       /* once all that is due to it has been sent */
     TAILQ_ENTRY(caller) in_list;
 };
 TAILQ_HEAD(callers, caller);
@@ -76,6 +78,8 @@ static void caller_free(struct caller *x)
 
     TAILQ_REMOVE(&c->callers, x, in_list);
     c->n--;
+    if (c->fd >= 0)
+        ev_io_start(c->loop, &c->readable);      /* there is room for another */
     ev_io_stop(c->loop, &x->readable);
     ev_io_stop(c->loop, &x->writable);
     ev_timer_stop(c->loop, &x->deadline);
@@ -109,7 +113,7 @@ static void stream_over(void *host, struct sealed *s, const char *why)
     struct callback *c = x->all;
 
     (void)s;
-    if (*why)
+    if (*why && c->fd >= 0)              /* later, who uses the stream says what it means */
         log_line(c, why);
     SLIST_REMOVE(&c->streams, x, stream, next);
     free(x);
@@ -183,7 +187,8 @@ static void go_on(struct caller *x, enum login_want want)
     }
     if (!send_out(x))
         want = login_end(&x->login, "connection closed");
-    if (want == LOGIN_ACCEPTED && x->out.len)
+    x->accepted = want == LOGIN_ACCEPTED;
+    if (x->accepted && x->out.len)
         return;                          /* on_writable comes back to this */
     if (want == LOGIN_ACCEPTED)
         accept_caller(x);
@@ -199,7 +204,7 @@ static void on_writable(struct ev_loop *loop, ev_io *w, int revents)
     (void)revents;
     if (!send_out(x))
         go_on(x, login_end(&x->login, "connection closed"));
-    else if (!x->out.len && x->login.node >= 0)
+    else if (!x->out.len && x->accepted)
         accept_caller(x);
 }
 
@@ -269,19 +274,32 @@ static int start_login(struct caller *x)
     return rc;
 }
 
+/* Close the oldest connection that has had time to say something and has not. */
+static bool make_room(struct callback *c)
+{
+    struct caller *x = TAILQ_FIRST(&c->callers);
+
+    if (now_seconds() - x->since < STRANGER_TIME || x->login.ask.len)
+        return false;
+    log_line(c, "call-back port: too many connections at once; the oldest was closed");
+    caller_free(x);
+    return true;
+}
+
 static void on_caller(struct ev_loop *loop, ev_io *w, int revents)
 {
     struct callback *c = w->data;
-    int fd = accept4(c->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), on = 1;
     struct caller *x;
+    int fd, on = 1;
 
     (void)revents;
+    if (c->n >= STRANGERS && !make_room(c)) {
+        ev_io_stop(loop, w);             /* the others wait in the kernel's queue */
+        return;
+    }
+    fd = accept4(c->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0)
         return;
-    if (c->n >= STRANGERS) {
-        log_line(c, "call-back port: too many connections at once; the oldest was closed");
-        caller_free(TAILQ_FIRST(&c->callers));
-    }
     x = calloc(1, sizeof *x);
     if (!x) {
         close(fd);
@@ -290,6 +308,7 @@ static void on_caller(struct ev_loop *loop, ev_io *w, int revents)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     x->all = c;
     x->fd = fd;
+    x->since = now_seconds();
     TAILQ_INSERT_TAIL(&c->callers, x, in_list);
     c->n++;
     ev_io_init(&x->readable, on_readable, fd, EV_READ);

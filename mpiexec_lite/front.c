@@ -22,9 +22,10 @@
 /* How often a launcher in the background looks whether it has come forward. */
 static const double BACKGROUND_LOOK = 0.5;
 
-/* How long the root may take to end the job after a signal that asks for it.  Its
- * own steps take at most six seconds and a sweep of five. */
-static const double ROOT_PATIENCE = 14.0;
+/* How long the root may take to end the job after a signal that asks for it.  Its own
+ * steps take at most six seconds and a sweep of five; other hosts as long again, and one
+ * that does not answer its lease. */
+static const double ROOT_PATIENCE = 14.0, HOSTS_PATIENCE = 12.0;
 
 struct front {
     const struct front_args *args;
@@ -33,6 +34,7 @@ struct front {
     int             signals;         /* signalfd */
     ev_io           on_signals, on_control, on_input;
     ev_timer        look, patience;
+    double          may_take;        /* the root, after a signal: seconds */
     int             input;           /* what stdin is read from; owned if not 0 */
     size_t          credit;          /* bytes of stdin the root will take */
     bool            input_open, terminal;
@@ -255,7 +257,10 @@ static void watch(struct front *f)
     ev_io_init(&f->on_signals, on_signals, f->signals, EV_READ);
     ev_io_init(&f->on_control, on_control, f->args->control, EV_READ);
     ev_io_init(&f->on_input, on_input, f->input, EV_READ);
-    ev_timer_init(&f->patience, on_patience, ROOT_PATIENCE, 0.);
+    f->may_take = ROOT_PATIENCE;
+    if (f->args->plan->nhosts > 1 || !f->args->plan->hosts[0].local)
+        f->may_take += HOSTS_PATIENCE + f->args->plan->remote.lease;
+    ev_timer_init(&f->patience, on_patience, f->may_take, 0.);
     ev_timer_init(&f->look, on_look, 0., 0.);
     f->on_signals.data = f->on_control.data = f->on_input.data = f->look.data =
         f->patience.data = f;
@@ -274,7 +279,7 @@ static int conclude(struct front *f, int *signo)
     if (f->impatient && WIFSIGNALED(f->status)) {
         fprintf(stderr, "mpiexec_lite: the launcher's server process (pid %d) did not end the "
                 "job within %.0f s and was killed; the job was ended\n", (int)f->args->root,
-                ROOT_PATIENCE);
+                f->may_take);
         *signo = f->last_signal;
         return 128 + f->last_signal;
     }

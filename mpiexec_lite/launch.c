@@ -291,6 +291,8 @@ void launch_ended(struct launch *l, double now, int rank, int wstatus)
     struct rank_state *r = &l->ranks[rank];
     int code = shell_status(wstatus);
 
+    if (r->ended || !r->pid)
+        return;
     r->ended = true;
     r->wstatus = wstatus;
     l->running--;

@@ -295,8 +295,17 @@ static void send_number(struct link *l, const char *cmd, const char *key, long l
     msg_clear(&m);
 }
 
+int link_take(struct link *l, size_t len, struct err *e)
+{
+    if (len > LIMIT_CHUNK || l->open + l->owed + len > LINK_WINDOW)
+        return err_set(e, ERR_LENGTH, "%zu bytes of bulk came without credit", len);
+    l->open += len;
+    return 0;
+}
+
 void link_grant(struct link *l, size_t len)
 {
+    l->open -= len < l->open ? len : l->open;
     l->owed += len;
     if (l->owed < LINK_WINDOW / 4 || l->closed)
         return;

@@ -69,6 +69,7 @@ struct link {
     size_t          going, done;     /* bytes of now to go; gone of its first */
     size_t          credit;          /* bulk that may still be sent */
     size_t          queued;          /* bulk in wait */
+    size_t          open;            /* bulk that came and was not dealt with yet */
     size_t          owed;            /* taken here and not yet granted again */
     const char     *marker;          /* awaited first words; NULL: they have come */
     struct buf      noise;           /* owned: what has come before them */
@@ -99,6 +100,9 @@ void link_message(struct link *l, enum link_class c, struct msg *m, const char *
                   size_t len, struct link *from);
 /* How much bulk may be queued now, bytes. */
 size_t link_room(const struct link *l);
+/* len bytes of bulk have come.  0, or -1 and e: more than was granted, or in too large a
+ * piece. */
+int    link_take(struct link *l, size_t len, struct err *e);
 /* len bytes of bulk have been dealt with: that much more may come. */
 void   link_grant(struct link *l, size_t len);
 /* Everything queued has been written. */

@@ -97,6 +97,8 @@ static void on_failed(void *host, struct sink *s, int errnum)
     o->failed = true;
     snprintf(what, sizeof what, "write to %s", s->name);
     o->ops->failed(o->host, what, errnum);
+    if (o->ops->taken)
+        o->ops->taken(o->host);
 }
 
 static const struct sink_ops sink_ops = { on_resume, on_failed };
@@ -509,6 +511,17 @@ int output_open(struct output *o, int node, int rank, struct err *e)
     f->to[1] = f->to[0] && !p->merge ? place_for(o, p->errfile, o->errors, rank, node, e)
                                      : f->to[0];
     return f->to[1] ? 0 : -1;
+}
+
+bool output_full(const struct output *o)
+{
+    const struct place *p;
+
+    TAILQ_FOREACH(p, &o->files, in_list)
+        if (sink_full(&p->sink) && !p->sink.dead)
+            return true;
+    return (sink_full(&o->out) && !o->out.dead) ||
+           (sink_full(o->errors) && !o->errors->dead);
 }
 
 void output_go_on(struct output *o)

@@ -5,6 +5,7 @@
 #include "wire/limits.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,7 +159,7 @@ static int on_stdin(struct proxy *p, const struct msg *m, const char *payload, s
     struct remote *to;
     long long position;
 
-    if (number(m, "position", -1, INT_MAX, &position, e) < 0)
+    if (number(m, "position", -1, INT_MAX, &position, e) < 0 || link_take(p->up, len, e) < 0)
         return -1;
     link_grant(p->up, len);
     for (int i = 0; i < p->below.n; i++) {
@@ -212,7 +213,8 @@ static void closed_from_above(void *host, struct link *l, const char *why)
     struct proxy *p = host;
 
     (void)l;
-    (void)why;
+    if (*why && !p->done && !l->lost)
+        fprintf(stderr, "pmi2_proxy: %s\n", why);
     ev_break(p->loop, EVBREAK_ALL);
 }
 
@@ -261,9 +263,13 @@ static int message_from_below(void *host, struct remote *r, const struct msg *m,
     } else if (!strcmp(m->cmd, "done")) {
         if (number(m, "left", 0, INT_MAX, &left, e) < 0)
             return -1;
+        if (!p->finishing)
+            return err_set(e, ERR_INVALID_ARG, "done before it was told to finish");
         p->left += (int)left;
         remote_done(r);
     } else if (!strcmp(m->cmd, "out") || !strcmp(m->cmd, "quiet")) {
+        if (link_take(r->link, len, e) < 0)
+            return -1;
         pass_up(p, r, LINK_BULK, m, payload, len);
     } else {
         pass_up(p, r, LINK_CONTROL, m, payload, len);

@@ -1,6 +1,7 @@
 /* remote.c - see remote.h */
 #include "mpiexec_lite/remote.h"
 
+#include "mpiexec_lite/fatal.h"
 #include "mpiexec_lite/guard.h"
 #include "mpiexec_lite/launch.h"
 #include "mpiexec_lite/stage.h"
@@ -37,7 +38,6 @@ static const char *last_words(struct remote *r)
 
     if (!text)
         return "";
-    text[strcspn(text, "\0")] = '\0';
     while ((nl = strrchr(text, '\n')) && !nl[strspn(nl, "\r\n \t")])
         *nl = '\0';
     nl = strrchr(text, '\n');
@@ -133,6 +133,9 @@ static void try_again(struct remote *r, double pause)
 
     rs->starting--;
     r->state = REMOTE_WAITING;
+    if (r->pid)
+        kill(-r->pid, SIGKILL);
+    r->pid = 0;
     r->cut = false;
     r->status = 0;
     link_free(r->link);
@@ -207,7 +210,7 @@ static void is_over(struct remote *r)
     bool was_up = r->state == REMOTE_UP && !rs->ending;
     char text[700];
 
-    while (read_errors(r))
+    for (int i = 0; i < 32 && read_errors(r); i++)
         ;
     if (r->state == REMOTE_STARTING) {
         never_spoke(r);
@@ -323,6 +326,8 @@ static void on_spoke(void *host, struct link *l, const char *words)
     link_send(l, LINK_CONTROL, LAUNCHER_MARKER "\n", sizeof LAUNCHER_MARKER, NULL, 0);
     show_words(r, false);
     r->peer = server_add_down(rs->args.server, r->link);
+    if (!r->peer)
+        fatal("out of memory", 0);
     send_setup(r);
     rs->args.ops->connected(rs->args.host, r->position);
     start_more(rs);
@@ -383,8 +388,10 @@ static int fork_proxy(struct remote *r, const struct ends *theirs, struct err *e
     pid_t parent = getpid();
 
     r->pid = fork();
-    if (r->pid > 0)
+    if (r->pid > 0) {
+        setpgid(r->pid, r->pid);         /* whichever of us is first */
         return 0;
+    }
     if (r->pid < 0) {
         r->pid = 0;
         return err_set(e, ERR_OTHER, "fork: %s", strerror(errno));
@@ -635,6 +642,8 @@ int remotes_launch(struct remotes *rs, int first, int n, int most)
 {
     if (!rs->v && !(rs->v = calloc((size_t)(most ? most : 1), sizeof *rs->v)))
         return -1;
+    if (n <= rs->n)
+        return 0;
     rs->left += n - rs->n;
     for (int i = rs->n; i < n; i++) {
         struct remote *r = &rs->v[i];
@@ -690,7 +699,7 @@ struct remote *remotes_towards(struct remotes *rs, int position)
 {
     int at = position;
 
-    while (at > 0)
+    while (at > 0 && rs->n)
         for (int i = 0; i < rs->n; i++) {
             if (rs->v[i].position == at)
                 return &rs->v[i];

@@ -154,6 +154,9 @@ static bool finished(struct root *r, double now)
 
     if (now < r->finish_by && (x || r->below.left))
         return false;
+    if (r->told_left)
+        return true;
+    r->told_left = true;
     if (x)
         root_tell(r, "cleanup incomplete on: %s (it does not answer)", x->where->name);
     if (r->left)
@@ -415,6 +418,9 @@ static int write_bundle(struct root *r, struct err *e)
     b.umask = umask(0);
     umask((mode_t)b.umask);
     bundle_write(&b, &r->bundle);
+    if (r->bundle.len > LINK_PAYLOAD)
+        return err_set(e, ERR_LENGTH, "the job, with arguments and environment, has %zu bytes; "
+                       "%d can be sent to other hosts", r->bundle.len, LINK_PAYLOAD);
     return r->bundle.failed ? err_set(e, ERR_NOMEM, "no memory for the job") : 0;
 }
 
@@ -444,7 +450,10 @@ static int prepare_node(struct root *r, struct err *e)
         return -1;
     r->tree.n = tree_positions(p);
     r->at = calloc((size_t)r->tree.n, sizeof *r->at);
-    return r->at ? 0 : err_set(e, ERR_NOMEM, "no memory for %d servers", r->tree.n);
+    r->positions = malloc(p->nhosts * sizeof *r->positions);
+    for (int i = 0, n = 0; r->positions && (size_t)i < p->nhosts; i++)
+        r->positions[i] = p->hosts[i].local ? 0 : ++n;
+    return r->at && r->positions ? 0 : err_set(e, ERR_NOMEM, "no memory for %d servers", r->tree.n);
 }
 
 static int prepare(struct root *r, struct err *e)
@@ -526,6 +535,7 @@ static void clear(struct root *r)
     free(r->envs);
     buf_clear(&r->bundle);
     free(r->at);
+    free(r->positions);
     if (r->loop)
         ev_loop_destroy(r->loop);
 }

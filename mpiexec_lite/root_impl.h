@@ -35,6 +35,7 @@ struct root {
     struct remotes    below;
     struct callback  *callback;  /* -launcher tcp and manual; else NULL */
     struct position  *at;        /* by position */
+    int              *positions; /* by node */
     int               connected, ready, quiet;   /* positions, the root's own left out */
     bool              decided;   /* tree or flat */
     bool              started, closing_streams;
@@ -57,6 +58,7 @@ struct root {
     int               status;    /* exit status, once concluded */
     bool              front_gone, concluded, finishing, trace_ended;
     bool              line_shown;        /* of progress */
+    bool              told_left;         /* who has not ended in time */
 };
 
 /* A warning or message for the user; made safe for a terminal. */

@@ -51,11 +51,11 @@ static int readers(const struct root *r)
     return n;
 }
 
-/* The one other position that reads, or -1: several do. */
+/* The one position that reads, or -1: several do. */
 static int sole_reader(const struct root *r)
 {
     if (readers(r) == 1)
-        for (int i = 1; i < r->tree.n; i++)
+        for (int i = 0; i < r->tree.n; i++)
             if (r->at[i].reads)
                 return i;
     return -1;
@@ -68,7 +68,7 @@ void root_input(struct root *r, const char *data, size_t len)
     struct msg m;
 
     msg_init(&m);
-    for (int i = 0; i < r->below.n; i++) {
+    for (int i = 0; position && i < r->below.n; i++) {
         if (r->below.v[i].state != REMOTE_UP || (to && to != &r->below.v[i]))
             continue;
         msg_start(&m, "stdin");

@@ -130,6 +130,8 @@ static void taken(void *host)
 {
     struct root *r = host;
 
+    if (output_full(r->node.output))
+        return;                          /* the last one that can go on says so */
     for (int i = 0; i < r->below.n; i++)
         if (r->below.v[i].held && r->below.v[i].link) {
             link_grant(r->below.v[i].link, r->below.v[i].held);
@@ -179,7 +181,8 @@ int root_take_output(struct root *r, struct remote *from, const struct msg *m,
 
     if (number(m, "node", 0, (long long)r->plan->nhosts - 1, &node, e) < 0 ||
         number(m, "rank", -1, r->args->place->size - 1, &rank, e) < 0 ||
-        number(m, "err", 0, 1, &errors, e) < 0 || number(m, "flush", 0, 1, &flush, e) < 0)
+        number(m, "err", 0, 1, &errors, e) < 0 || number(m, "flush", 0, 1, &flush, e) < 0 ||
+        link_take(from->link, len, e) < 0)
         return -1;
     if (!len || output_take(r->node.output, (int)node, (int)rank, errors, flush, payload, len))
         link_grant(from->link, len);

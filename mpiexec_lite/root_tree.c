@@ -198,15 +198,34 @@ void root_check_ready(struct root *r)
 
 /* --- positions --------------------------------------------------------- */
 
+/* A server speaks for itself and for those below it only. */
+static int check_position(struct root *r, const struct remote *from, int position,
+                          struct err *e)
+{
+    if (from->position == position || tree_next(&r->tree, from->position, position) >= 0)
+        return 0;
+    return err_set(e, ERR_INVALID_ARG, "it speaks for position %d", position);
+}
+
+static int check_rank(struct root *r, const struct remote *from, int rank, struct err *e)
+{
+    int node = placement_node(r->args->place, rank);
+
+    return check_position(r, from, r->positions[node], e);
+}
+
 /* The position that a message names, or -1 and e. */
-static int position_of(struct root *r, const struct msg *m, struct err *e)
+static int position_of(struct root *r, const struct remote *from, const struct msg *m,
+                       struct err *e)
 {
     const struct pair *p = msg_find(m, "position");
     long long n;
 
     if (!p)
         return err_set(e, ERR_INVALID_ARG, "%s: no position", m->cmd);
-    return pair_int(p, 1, r->tree.n - 1, &n, e) < 0 ? -1 : (int)n;
+    if (pair_int(p, 1, r->tree.n - 1, &n, e) < 0 || check_position(r, from, (int)n, e) < 0)
+        return -1;
+    return (int)n;
 }
 
 static const char *host_at(const struct root *r, int position)
@@ -304,11 +323,12 @@ static int on_ended(struct root *r, struct remote *from, const struct msg *m,
     struct rank_end x;
     int got;
 
-    (void)from;
     (void)m;
     while ((got = events_next(&payload, &len, &x, e)) > 0) {
         if (x.rank < 0 || x.rank >= r->launch.size || x.pmi < PMI_NONE || x.pmi > PMI_DONE)
             return err_set(e, ERR_INVALID_ARG, "the end of rank %d", x.rank);
+        if (check_rank(r, from, x.rank, e) < 0)
+            return -1;
         if (r->launch.ranks[x.rank].pid && !r->launch.ranks[x.rank].ended)
             rank_ended(r, &x);
     }
@@ -339,13 +359,14 @@ static int on_event(struct root *r, struct remote *from, const struct msg *m,
     const char *kind = msg_get(m, "kind"), *text = msg_get(m, "text");
     long long rank, pid, pmi, code;
 
-    (void)from;
     (void)payload;
     (void)len;
     if (number(m, "rank", 0, r->launch.size - 1, &rank, e) < 0 ||
         number(m, "pid", 0, INT_MAX, &pid, e) < 0 ||
         number(m, "pmi", PMI_NONE, PMI_DONE, &pmi, e) < 0 ||
         number(m, "code", INT_MIN, INT_MAX, &code, e) < 0)
+        return -1;
+    if (check_rank(r, from, (int)rank, e) < 0)
         return -1;
     if (!kind || !text)
         return err_set(e, ERR_INVALID_ARG, "event without kind or text");
@@ -359,9 +380,8 @@ static int on_event(struct root *r, struct remote *from, const struct msg *m,
 static int on_connected(struct root *r, struct remote *from, const struct msg *m,
                         const char *payload, size_t len, struct err *e)
 {
-    int position = position_of(r, m, e);
+    int position = position_of(r, from, m, e);
 
-    (void)from;
     (void)payload;
     (void)len;
     if (position < 0)
@@ -374,9 +394,8 @@ static int on_connected(struct root *r, struct remote *from, const struct msg *m
 static int on_ready(struct root *r, struct remote *from, const struct msg *m,
                     const char *payload, size_t len, struct err *e)
 {
-    int position = position_of(r, m, e);
+    int position = position_of(r, from, m, e);
 
-    (void)from;
     (void)payload;
     (void)len;
     if (position < 0)
@@ -390,9 +409,8 @@ static int on_ready(struct root *r, struct remote *from, const struct msg *m,
 static int on_failed(struct root *r, struct remote *from, const struct msg *m,
                      const char *payload, size_t len, struct err *e)
 {
-    int position = position_of(r, m, e);
+    int position = position_of(r, from, m, e);
 
-    (void)from;
     (void)payload;
     (void)len;
     if (position < 0)
@@ -404,9 +422,8 @@ static int on_failed(struct root *r, struct remote *from, const struct msg *m,
 static int on_lost(struct root *r, struct remote *from, const struct msg *m,
                    const char *payload, size_t len, struct err *e)
 {
-    int position = position_of(r, m, e);
+    int position = position_of(r, from, m, e);
 
-    (void)from;
     (void)payload;
     (void)len;
     if (position < 0)
@@ -418,9 +435,8 @@ static int on_lost(struct root *r, struct remote *from, const struct msg *m,
 static int on_quiet(struct root *r, struct remote *from, const struct msg *m,
                     const char *payload, size_t len, struct err *e)
 {
-    int position = position_of(r, m, e);
+    int position = position_of(r, from, m, e);
 
-    (void)from;
     (void)payload;
     (void)len;
     if (position < 0)
@@ -438,6 +454,8 @@ static int on_done(struct root *r, struct remote *from, const struct msg *m,
     (void)len;
     if (number(m, "left", 0, INT_MAX, &left, e) < 0)
         return -1;
+    if (!r->finishing)
+        return err_set(e, ERR_INVALID_ARG, "done before it was told to finish");
     r->left += (int)left;
     remote_done(from);
     return 0;
@@ -489,14 +507,15 @@ static int on_trace(struct root *r, struct remote *from, const struct msg *m,
 static int on_input(struct root *r, struct remote *from, const struct msg *m,
                     const char *payload, size_t len, struct err *e)
 {
-    int position = position_of(r, m, e);
+    int position = position_of(r, from, m, e);
     long long bytes;
 
-    (void)from;
     (void)payload;
     (void)len;
     if (position < 0 || number(m, "bytes", 0, CONTROL_CREDIT, &bytes, e) < 0)
         return -1;
+    if (r->at[position].taken + (size_t)bytes > r->input_given + CONTROL_CREDIT)
+        return err_set(e, ERR_INVALID_ARG, "more of stdin was taken than was sent");
     if (!strcmp(m->cmd, "stdin-closed"))
         root_input_closed(r, position);
     else

@@ -87,7 +87,8 @@ enum outcome cmd_getbyidx(struct request *rq, struct err *e)
 
     if (check_space(rq, &rq->arg[IDX_SPACE], e) < 0)
         return FAILED;
-    if (!is_root(rq->conn->server))      /* the root alone has all, and in its order */
+    if (!is_root(rq->conn->server) && request_job(rq)->nlocal < request_job(rq)->size)
+                                         /* the root alone has all, and in its order */
         return ask_index(rq, idx, e);
     if (!kvs_at(request_job(rq)->kvs, (size_t)idx, &found)) {
         reply_text(rq, 3, "no_more_keyvals", 15);
