@@ -37,7 +37,8 @@ everything = $(call obj,wire) $(call obj,pmi2) $(call obj,pmix_ext) $(launcher)
 unit     = $(patsubst %.c,$B/%,$(wildcard test/unit/test_*.c))
 
 .PHONY: all check check-only check-long check-long-only demo deps demo-deps test-deps asan fuzz \
-        fuzz-build bench cover layers install install-libpmi2 dist clean torture differential
+        fuzz-build bench cover layers install install-libpmi2 dist clean torture differential sim \
+        soak
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -101,17 +102,23 @@ $B/test/fuzz/run_%: $B/test/fuzz/fuzz_%.o $B/test/fuzz/main.o $(everything)
 $B/test/replay: $B/test/replay.o $(everything)
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $^ -lpthread $(LIBS_EV) $(LIBS_ELF) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
 
+# The simulator: the real core and the launcher's decisions, in one process.
+sim_src  = $(filter-out pmi2/client%.c pmi2/lib_%.c,$(wildcard wire/*.c pmi2/*.c pmix_ext/*.c)) \
+           mpiexec_lite/launch.c mpiexec_lite/lease.c mpiexec_lite/tree.c $(wildcard test/sim/*.c)
+$B/test/sim/sim: $(patsubst %.c,$B/%.o,$(sim_src))
+	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS_SEAL) $(LIBS_WIRE) -lm -o $@
+
 fuzzers  = $(patsubst test/fuzz/fuzz_%.c,%,$(wildcard test/fuzz/fuzz_*.c))
 fuzzruns = $(fuzzers:%=$B/test/fuzz/run_%)
 systests = $(filter-out %/lib.py %/rawpmi.py,$(wildcard test/sys/*.py))
 
-CHECKS   = test/torture/quick test/differential/quick
+CHECKS   = test/torture/quick test/differential/quick test/sim/quick
 
 export B
 check: test-deps
 	@$(MAKE) --no-print-directory check-only
 # The same without looking at packages.
-check-only: all layers $(unit) $(fuzzruns) $B/test/replay
+check-only: all layers $(unit) $(fuzzruns) $B/test/replay $B/test/sim/sim
 	@test/run --slowest $(unit) $B/test/replay $(fuzzruns) $(systests) $(CHECKS)
 # What takes longer: each fuzzer for a while, the whole torture.
 check-long: test-deps
@@ -119,6 +126,15 @@ check-long: test-deps
 check-long-only: all
 	@$(MAKE) --no-print-directory fuzz SECS=20
 	@test/run --timeout 900 test/torture/run test/differential/run
+
+# make sim SEEDS=1..1000000 RANKS= NODES=: random schedules with faults; 0 violations is right.
+SEEDS ?= 1..100000
+sim: $B/test/sim/sim
+	@$< --seeds $(SEEDS) --jobs $$(nproc) $(if $(RANKS),--ranks $(RANKS)) $(if $(NODES),--nodes $(NODES))
+# make soak MINUTES=30: jobs back to back over eight hosts, and a fault every few seconds.
+MINUTES ?= 30
+soak: all
+	@test/soak --minutes $(MINUTES)
 
 # Includes point only towards wire/, and only the host files
 # of the launcher know of the event loop.

@@ -1,0 +1,255 @@
+/* fault.c - ranks that end, links that are cut, nodes that die: at any moment. */
+#include "test/sim/sim.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const fault_names[FAULTS] = {
+    "exit", "signal", "early finalize", "abort", "node dies", "link is cut", "silent cut"
+};
+const char *const phase_names[PHASES] = {
+    "launch", "init", "between", "fence", "get", "finalize", "ending"
+};
+
+enum phase rank_phase(const struct sim *s, const struct rank *r)
+{
+    enum phase p = PH_BETWEEN;
+
+    if (s->launch.ending || r->ended || r->lost)
+        return PH_ENDING;
+    if (!r->requests)
+        return PH_LAUNCH;
+    if (!r->ready)
+        return PH_INIT;
+    if (r->finalizing || r->done)
+        return PH_FINALIZE;
+    for (int i = 0; i < r->nwants; i++)
+        if (r->wants[i].act.kind == A_COLL || r->wants[i].act.kind == A_RING)
+            p = PH_FENCE;
+        else if (p != PH_FENCE &&
+                 (r->wants[i].act.kind == A_GET || r->wants[i].act.kind == A_GET_SHARED))
+            p = PH_GET;
+    return p;
+}
+
+/* --- ranks ------------------------------------------------------------- */
+
+void rank_end(struct sim *s, struct rank *r, int wstatus, double delay)
+{
+    if (r->ended || r->dying)
+        return;
+    r->dying = 1;
+    queue_add(s, s->now + delay, EV_END, r->rank, wstatus);
+}
+
+/* The process is gone; what it has sent is still there. */
+void rank_ended(struct sim *s, struct rank *r, int wstatus)
+{
+    if (r->ended || r->lost)
+        return;
+    r->ended = true;
+    r->wstatus = wstatus;
+    TRACE(s, "rank %d ends with %d", r->rank, shell_status(wstatus));
+    buf_clear(&r->rx);
+    queue_add(s, s->now + unit(&s->rng) * 2e-4, EV_REAP, r->rank, 0);
+    if (!s->scale && one_in(&s->rng, 2) && r->conn && r->ready && !r->done)
+        node_tell(&s->nodes[r->node], "hung-up", r->rank, 0);
+}
+
+/* Its server learns of it: as node.c of mpiexec_lite has it. */
+void rank_reap(struct sim *s, struct rank *r)
+{
+    struct node *n = &s->nodes[r->node];
+    struct member *m;
+
+    if (n->dead || r->reaped)
+        return;
+    r->reaped = true;
+    m = job_member(n->job, r->rank);
+    conn_drain(r->conn);
+    if (r->tx.len)
+        conn_input(r->conn, buf_bytes(&r->tx), r->tx.len);
+    buf_clear(&r->tx);
+    r->dead = member_state(m) != MEMBER_NEW && member_state(m) != MEMBER_FINAL &&
+              member_ever_initialized(m);
+    conn_free(r->conn);
+    r->conn = NULL;
+    node_tell(n, "ended", r->rank, r->wstatus);
+    member_ended(m);
+    node_after(n);
+}
+
+void rank_signalled(struct sim *s, struct rank *r, int signo)
+{
+    if (signo == SIGKILL || !one_in(&s->rng, 6)) /* some take TERM in their stride */
+        rank_end(s, r, signo, signo == SIGKILL ? 0 : unit(&s->rng) * 1e-2);
+    if (signo == SIGKILL && !r->ended)   /* even if it was about to end otherwise */
+        queue_add(s, s->now, EV_END, r->rank, signo);
+}
+
+static void abort_world(struct sim *s, struct rank *r, int code)
+{
+    char body[64], text[80];
+    int n;
+
+    if (!r->ready || r->done)
+        return;
+    snprintf(body, sizeof body, "cmd=abort;isworld=TRUE;exitcode=%d;", code);
+    n = r->wire == WIRE_1 ? snprintf(text, sizeof text, "cmd=abort exitcode=%d\n", code) :
+                            snprintf(text, sizeof text, "%6zu%s", strlen(body), body);
+    buf_add(&r->tx, text, (size_t)n);
+    queue_add(s, r->tx_last > s->now ? r->tx_last : s->now, EV_BYTES, r->rank, n);
+}
+
+/* --- nodes ------------------------------------------------------------- */
+
+static void lose_rank(struct sim *s, struct rank *r)
+{
+    TRACE(s, "rank %d is lost", r->rank);
+    r->lost = true;
+    r->ended = true;
+    r->nwants = r->blocking = 0;
+    buf_clear(&r->rx);
+    buf_clear(&r->tx);
+}
+
+void node_die(struct sim *s, struct node *n)
+{
+    if (n->dead || n->parent < 0)
+        return;
+    TRACE(s, "node %d dies", n->at);
+    n->dead = true;
+    if (!n->cut)
+        net_end(s, n->at, true);
+    for (int i = 0; i < n->nchildren; i++)
+        if (!s->nodes[n->first_child + i].dead && !s->nodes[n->first_child + i].cut) {
+            net_end(s, n->first_child + i, false);
+            s->nodes[n->first_child + i].cut = true;
+        }
+    n->cut = true;
+    for (int i = 0; i < n->nlocal; i++)
+        lose_rank(s, &s->ranks[n->local[i]]);
+    node_free(n);
+}
+
+/* The parent of child sees the end of their link. */
+void node_lost_below(struct sim *s, int child)
+{
+    struct node *n = &s->nodes[s->nodes[child].parent];
+
+    if (n->dead || s->nodes[child].up_gone)
+        return;
+    TRACE(s, "node %d has lost node %d", n->at, child);
+    s->nodes[child].up_gone = true;
+    s->nodes[child].cut = true;
+    peer_free(n->down[child - n->first_child]);
+    n->down[child - n->first_child] = NULL;
+    node_tell(n, "lost", child, 0);
+    node_after(n);
+}
+
+/* Child sees the end of the link to its parent: it ends its ranks, and itself. */
+void node_lost_above(struct sim *s, int child)
+{
+    struct node *n = &s->nodes[child];
+
+    n->cut = true;
+    node_die(s, n);
+}
+
+static void cut(struct sim *s, struct node *n, bool silent)
+{
+    if (n->cut || n->dead || n->parent < 0)
+        return;
+    TRACE(s, "the link above node %d is cut%s", n->at, silent ? " silently" : "");
+    if (!silent) {
+        net_end(s, n->at, true);
+        net_end(s, n->at, false);
+    }
+    n->silent = silent;
+    n->cut = true;
+}
+
+static void beat(struct sim *s, int child, bool below)
+{
+    static const char frame[] = "    13cmd=sim-beat;";
+
+    net_send(s, child, below, NET_CONTROL, frame, sizeof frame - 1, NULL, 0);
+}
+
+void node_lease(struct sim *s, int child, bool below)
+{
+    struct node *n = &s->nodes[child], *end = below ? n : &s->nodes[n->parent];
+    struct lease *l = below ? &n->lease_here : &n->lease_up;
+    enum lease_action a;
+
+    if (end->dead || (!below && n->up_gone))
+        return;
+    a = lease_tick(l, s->now);
+    if (a == LEASE_LOST && !n->cut)
+        violation(s, "node %d takes its neighbour at %d for lost, which is not", end->at, child);
+    if (a == LEASE_LOST && below)
+        node_lost_above(s, child);
+    else if (a == LEASE_LOST)
+        node_lost_below(s, child);
+    if (a == LEASE_BEAT)
+        beat(s, child, below);
+    if (a == LEASE_BEAT)
+        lease_said(l, s->now);
+    if (a != LEASE_LOST)
+        queue_add(s, lease_due(l), EV_LEASE, child, below);
+}
+
+/* --- when -------------------------------------------------------------- */
+
+void fault_check(struct sim *s, struct rank *r)
+{
+    for (int i = 0; i < s->nfaults; i++) {
+        struct fault *f = &s->faults[i];
+
+        if (f->fired || f->rank != r->rank || r->requests < f->at_request)
+            continue;
+        f->fired = true;
+        queue_add(s, s->now + f->delay, EV_FAULT, i, 0);
+    }
+}
+
+static int exit_status(int wstatus)
+{
+    int code = shell_status(wstatus);
+
+    return code ? code : 1;
+}
+
+static void expect(struct sim *s, const struct fault *f)
+{
+    bool net = f->kind >= F_NODE;
+
+    s->statuses[s->nstatuses++] = net ? EXIT_LAUNCHER :
+        f->kind == F_ABORT || f->kind == F_LEAVE ? 1 : exit_status(f->status);
+}
+
+void fault_strike(struct sim *s, int i)
+{
+    struct fault *f = &s->faults[i];
+    struct rank *r = &s->ranks[f->rank];
+    struct node *n = &s->nodes[r->node];
+
+    s->totals->faults[f->kind][rank_phase(s, r)]++;
+    s->last_fault = s->now;
+    if (r->lost || (r->ended && f->kind < F_NODE))
+        return;
+    TRACE(s, "fault: %s, rank %d, node %d", fault_names[f->kind], r->rank, n->at);
+    expect(s, f);
+    switch (f->kind) {
+    case F_EXIT: case F_SIGNAL: rank_end(s, r, f->status, 0); break;
+    case F_LEAVE:  r->leave = true; break;
+    case F_ABORT:  abort_world(s, r, 1); break;
+    case F_NODE:   node_die(s, n); break;
+    case F_CUT:    cut(s, n, false); break;
+    case F_SILENT: cut(s, n, true); break;
+    case FAULTS:   break;
+    }
+}

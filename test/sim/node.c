@@ -1,0 +1,275 @@
+/* node.c - servers: their host operations, and what launchers say to each other about
+ * ranks ("sim-event" up, "sim-signal" down), which stands for mpiexec_lite/proxy. */
+#include "test/sim/sim.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* --- saying ------------------------------------------------------------ */
+
+static void send_out(struct sim *s, int child, bool up)
+{
+    struct buf frame = BUF_INIT;
+
+    if (wire_v2.format(&s->out, LIMIT_FRAME_LINK, &frame, NULL) < 0)
+        abort();
+    net_send(s, child, up, NET_CONTROL, buf_bytes(&frame), frame.len, NULL, 0);
+    buf_clear(&frame);
+}
+
+void node_tell(struct node *n, const char *what, int rank, int code)
+{
+    struct sim *s = n->sim;
+
+    if (s->scale)
+        return;
+    if (n->parent < 0) {
+        root_hear(s, what, rank, code);
+        return;
+    }
+    msg_start(&s->out, "sim-event");
+    msg_str(&s->out, "what", what);
+    msg_int(&s->out, "rank", rank);
+    msg_int(&s->out, "code", code);
+    send_out(s, n->at, true);
+}
+
+void node_signal(struct node *n, int rank, int signo)
+{
+    struct sim *s = n->sim;
+
+    for (int i = 0; i < n->nlocal; i++)
+        if (rank < 0 || n->local[i] == rank)
+            queue_add(s, s->now + unit(&s->rng) * 1e-3, EV_SIGNAL, n->local[i], signo);
+    for (int i = 0; i < n->nchildren; i++) {
+        msg_start(&s->out, "sim-signal");
+        msg_int(&s->out, "rank", rank);
+        msg_int(&s->out, "signo", signo);
+        send_out(s, n->first_child + i, false);
+    }
+}
+
+static int number(const struct msg *m, const char *key)
+{
+    const char *text = msg_get(m, key);
+
+    return text ? atoi(text) : -1;
+}
+
+/* A message of the launchers. */
+static void take_own(struct node *n)
+{
+    struct sim *s = n->sim;
+    struct msg *m = &s->in;
+    int rank = number(m, "rank");
+
+    if (!strcmp(m->cmd, "sim-signal"))
+        node_signal(n, rank, number(m, "signo"));
+    else if (!strcmp(m->cmd, "sim-event"))
+        node_tell(n, msg_get(m, "what"), rank, number(m, "code"));
+    else if (strcmp(m->cmd, "sim-beat"))
+        violation(s, "a server was told %s", m->cmd);
+}
+
+static double core_clock(const struct sim *s)
+{
+    struct timespec t;
+
+    if (!s->scale)
+        return 0;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+void node_take(struct node *n, int from, const char *payload, size_t len)
+{
+    struct sim *s = n->sim;
+    struct peer *p = from < 0 ? n->up : n->down[from - n->first_child];
+    struct err e = { 0 };
+    double before = core_clock(s);
+    int rc;
+
+    if (!p)
+        return;
+    n->busy++;
+    rc = peer_input(p, &s->in, payload, len, &e);
+    s->cpu += core_clock(s) - before;
+    if (rc < 0)
+        violation(s, "node %d, from %d: %s", n->at, from, e.text);
+    if (rc > 0)
+        take_own(n);
+    node_after(n);
+}
+
+void node_after(struct node *n)
+{
+    struct sim *s = n->sim;
+
+    if (s->scale || n->flushing || !n->server)
+        return;
+    if (!one_in(&s->rng, 4)) {
+        server_flush(n->server);
+        return;
+    }
+    n->flushing = true;
+    queue_add(s, s->now + unit(&s->rng) * n->delay * 4, EV_FLUSH, n->at, 0);
+}
+
+/* --- what the core asks for -------------------------------------------- */
+
+static size_t op_send(void *host, void *link, const char *data, size_t len)
+{
+    struct sim *s = ((struct node *)host)->sim;
+    struct rank *r = link;
+
+    s->rank_bytes += len;
+    s->rank_messages++;
+    if (r->ended)
+        return 0;
+    buf_add(&r->rx, data, len);
+    if (!r->reading) {
+        r->reading = true;
+        queue_add(s, s->now + (s->scale ? 1e-6 : unit(&s->rng) * 4e-5), EV_READ, r->rank, 0);
+    }
+    return 0;
+}
+
+static void op_fail(void *host, void *link, struct member *m, const char *why)
+{
+    (void)link;
+    violation(((struct node *)host)->sim, "rank %d is failed: %s", m ? member_rank(m) : -1, why);
+}
+
+static void op_abort(void *host, struct member *m, bool world, int code, const char *text)
+{
+    (void)text;
+    node_tell(host, world ? "abort" : "abort-alone", member_rank(m), code);
+}
+
+static void op_initialized(void *host, struct member *m)
+{
+    node_tell(host, "initialized", member_rank(m), 0);
+}
+
+static void op_finalized(void *host, struct member *m)
+{
+    node_tell(host, "finalized", member_rank(m), 0);
+}
+
+static void op_stuck(void *host, struct job *j, int missing, int waiting)
+{
+    struct node *n = host;
+    struct sim *s = n->sim;
+
+    (void)j;
+    TRACE(s, "root: stuck: %d misses %d", waiting, missing);
+    if (n->parent >= 0)
+        violation(s, "node %d, not the root, says a fence is stuck", n->at);
+    else if (!s->ranks[missing].ended && !s->ranks[missing].given_up)
+        violation(s, "a fence is called stuck for rank %d, which lives", missing);
+    else
+        launch_stuck(&s->launch, s->now, missing, waiting);
+    root_timer(s);
+}
+
+static void op_log(void *host, enum log_level level, struct member *m, const char *text)
+{
+    struct node *n = host;
+
+    TRACE(n->sim, "node %d: log %d: rank %d: %s", n->at, level, m ? member_rank(m) : -1, text);
+    if (level <= LOG_WARN)
+        violation(n->sim, "a warning: %s", text);
+}
+
+static void op_peer_send(void *host, void *link, const char *frame, size_t frame_len,
+                         const char *payload, size_t len)
+{
+    struct node *n = host, *child = link;
+
+    if (!frame)
+        violation(n->sim, "node %d could not make a message", n->at);
+    else
+        net_send(n->sim, child->at, child == n, NET_CORE, frame, frame_len, payload, len);
+}
+
+static void op_peer_send_all(void *host, void *const *links, size_t n, const char *frame,
+                             size_t frame_len, const char *payload, size_t len)
+{
+    for (size_t i = 0; i < n; i++)
+        op_peer_send(host, links[i], frame, frame_len, payload, len);
+}
+
+static const struct host_ops ops = {
+    op_send, op_fail, op_abort, op_initialized, op_finalized, op_stuck, op_log, NULL,
+    op_peer_send, op_peer_send_all
+};
+
+/* --- life -------------------------------------------------------------- */
+
+static void add_job(struct sim *s, struct node *n)
+{
+    static const int appnums[1 << 17];
+    struct err e = { 0 };
+    struct job_spec spec = { .id = "sim-1", .size = s->nranks, .universe = -1,
+                             .appnums = appnums, .map = s->map, .map_blocks = s->nmap,
+                             .spread = s->nnodes > 1, .local = n->local,
+                             .nlocal = n->nlocal, .subtree = n->subtree };
+
+    n->job = server_add_job(n->server, &spec, &e);
+    if (!n->job)
+        abort();
+    for (int i = 0; i < n->nlocal; i++) {
+        struct rank *r = &s->ranks[n->local[i]];
+
+        r->conn = conn_new(n->server, n->job, job_member(n->job, r->rank), r);
+    }
+}
+
+static void start(struct sim *s, struct node *n)
+{
+    struct server_options options = { .pmi1_subversion = s->pmi1_subversion,
+                                      .fault_tolerant = s->ft,
+                                      .release_bytes = s->release_bytes };
+
+    for (int c = 0; c < NET_CLASSES; c++) {
+        STAILQ_INIT(&n->to_up.queue[c]);
+        STAILQ_INIT(&n->to_here.queue[c]);
+    }
+    n->server = server_new(&ops, n, s->seed ^ (uint64_t)n->at, &options);
+    if (!n->server)
+        abort();
+    if (n->parent >= 0)
+        n->up = server_set_up(n->server, n);
+    n->nchildren = tree_children(&s->tree, n->at, &n->first_child);
+    n->down = calloc((size_t)n->nchildren + 1, sizeof *n->down);
+    for (int i = 0; i < n->nchildren; i++)
+        n->down[i] = server_add_down(n->server, &s->nodes[n->first_child + i]);
+    add_job(s, n);
+    lease_init(&n->lease_up, 5, 15, 0);
+    lease_init(&n->lease_here, 5, 15, 0);
+    if (s->leases && n->parent >= 0) {
+        queue_add(s, lease_due(&n->lease_up), EV_LEASE, n->at, 0);
+        queue_add(s, lease_due(&n->lease_here), EV_LEASE, n->at, 1);
+    }
+}
+
+void nodes_start(struct sim *s)
+{
+    for (int i = 0; i < s->nnodes; i++)
+        start(s, &s->nodes[i]);
+}
+
+void node_free(struct node *n)
+{
+    for (int i = 0; i < n->nlocal; i++) {
+        conn_free(n->sim->ranks[n->local[i]].conn);
+        n->sim->ranks[n->local[i]].conn = NULL;
+    }
+    server_free(n->server);
+    n->server = NULL;
+    n->job = NULL;
+    n->up = NULL;
+    free(n->down);
+    n->down = NULL;
+}
