@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 enum { STRANGERS = 64, LOGS_A_SECOND = 3, ADDRESS = 64 };
-static const double LOGIN_TIME = 10.0, STRANGER_TIME = 2.0;
+static const double LOGIN_TIME = 10.0, STRANGER_TIME = 2.0, LOOK_AGAIN = 0.25;
 
 struct caller {                      /* somebody who has not logged in yet */
     struct callback *all;
@@ -50,6 +50,7 @@ struct callback {
     void           *host;
     int             fd;              /* owned; -1: closed */
     ev_io           readable;
+    ev_timer        again;           /* full: whether somebody can be closed by now */
     struct munger  *munger;          /* owned */
     struct callers  callers;         /* owned; oldest first */
     int             n;
@@ -235,6 +236,14 @@ static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
     go_on(x, login_end(&x->login, "no answer for 10 s"));
 }
 
+static void on_again(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    struct callback *c = w->data;
+
+    (void)revents;
+    ev_io_start(loop, &c->readable);
+}
+
 static bool claim(void *host, int position)
 {
     struct callback *c = host;
@@ -295,6 +304,8 @@ static void on_caller(struct ev_loop *loop, ev_io *w, int revents)
     (void)revents;
     if (c->n >= STRANGERS && !make_room(c)) {
         ev_io_stop(loop, w);             /* the others wait in the kernel's queue */
+        ev_timer_set(&c->again, LOOK_AGAIN, 0.);
+        ev_timer_start(loop, &c->again);
         return;
     }
     fd = accept4(c->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -390,7 +401,8 @@ struct callback *callback_new(struct ev_loop *loop, const struct callback_args *
         return NULL;
     }
     ev_io_init(&c->readable, on_caller, c->fd, EV_READ);
-    c->readable.data = c;
+    ev_timer_init(&c->again, on_again, 0., 0.);
+    c->readable.data = c->again.data = c;
     ev_io_start(loop, &c->readable);
     return c;
 }
@@ -407,6 +419,7 @@ void callback_stop(struct callback *c)
     if (!c || c->fd < 0)
         return;
     ev_io_stop(c->loop, &c->readable);
+    ev_timer_stop(c->loop, &c->again);
     close(c->fd);
     c->fd = -1;
     while ((x = TAILQ_FIRST(&c->callers)))

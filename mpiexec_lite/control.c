@@ -59,33 +59,23 @@ void control_send_input(struct control *c, const char *data, size_t len)
     send_all(c, data, len);
 }
 
-static int number(struct control *c, const char *key, long long max, long long *n,
-                  struct err *e)
-{
-    const struct pair *p = msg_find(&c->msg, key);
-
-    if (!p)
-        return err_set(e, ERR_INVALID_ARG, "%s: no %s", c->msg.cmd, key);
-    return pair_int(p, 0, max, n, e);
-}
-
 static int act(struct control *c, struct err *e)
 {
     const char *cmd = c->msg.cmd;
     long long n;
 
     if (!strcmp(cmd, "signal") && c->ops->signal) {
-        if (number(c, "signo", 64, &n, e) < 0)
+        if (msg_number(&c->msg, "signo", 0, 64, &n, e) < 0)
             return -1;
         c->ops->signal(c->host, (int)n);
     } else if (!strcmp(cmd, "stdin") && c->ops->input) {
-        if (number(c, "payload", CONTROL_CREDIT, &n, e) < 0)
+        if (msg_number(&c->msg, "payload", 0, CONTROL_CREDIT, &n, e) < 0)
             return -1;
         framer_expect_payload(&c->framer, (size_t)n);
     } else if (!strcmp(cmd, "stdin-eof") && c->ops->input_end) {
         c->ops->input_end(c->host);
     } else if (!strcmp(cmd, "credit") && c->ops->credit) {
-        if (number(c, "bytes", CONTROL_CREDIT, &n, e) < 0)
+        if (msg_number(&c->msg, "bytes", 0, CONTROL_CREDIT, &n, e) < 0)
             return -1;
         c->ops->credit(c->host, (size_t)n);
     } else if (!strcmp(cmd, "stdin-closed") && c->ops->input_closed) {

@@ -425,7 +425,8 @@ static void take_first(struct link *l, const char *data, size_t len)
         l->ops->noise(l->host, l, buf_bytes(&all), (size_t)(at - buf_bytes(&all)));
     at += strlen(l->marker);
     l->marker = NULL;
-    l->ops->spoke(l->host, l, at);
+    if (l->ops->spoke)
+        l->ops->spoke(l->host, l, at);
     if (!l->closed)
         take_frames(l, end + 1, all.len - (size_t)(end + 1 - buf_bytes(&all)));
     buf_clear(&all);

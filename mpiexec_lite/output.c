@@ -513,6 +513,20 @@ int output_open(struct output *o, int node, int rank, struct err *e)
     return f->to[1] ? 0 : -1;
 }
 
+void output_end_far(struct output *o)
+{
+    size_t n = (size_t)plan_size(o->plan) + o->plan->nhosts;
+    const char *label = o->plan->label ? "" : NULL;
+
+    for (size_t i = 0; o->far && i < 2 * n; i++) {
+        struct far *f = &o->far[i / 2];
+        struct sink *s = f->to[i % 2] ? f->to[i % 2] : i % 2 ? o->errors : &o->out;
+
+        if (f->lines[i % 2].held.len && !s->dead)
+            iof_flush(&f->lines[i % 2], &s->line, label, &s->out);
+    }
+}
+
 bool output_full(const struct output *o)
 {
     const struct place *p;

@@ -46,6 +46,8 @@ bool output_take(struct output *o, int node, int rank, bool errors, bool flush,
                  const char *data, size_t len);
 /* Open the files of a rank of another node.  0, or -1 and e. */
 int  output_open(struct output *o, int node, int rank, struct err *e);
+/* Nothing more comes from other nodes: what they left unfinished is shown. */
+void output_end_far(struct output *o);
 /* Some place waits for its reader. */
 bool output_full(const struct output *o);
 /* ops.send can take more. */

@@ -36,16 +36,6 @@ void proxy_send_event(struct proxy *p, const char *kind, int rank, int code, con
 
 /* --- from above -------------------------------------------------------- */
 
-static int number(const struct msg *m, const char *key, long long min, long long max,
-                  long long *out, struct err *e)
-{
-    const struct pair *pair = msg_find(m, key);
-
-    if (!pair)
-        return err_set(e, ERR_INVALID_ARG, "%s: no %s", m->cmd, key);
-    return pair_int(pair, min, max, out, e);
-}
-
 /* As it came, to all below. */
 static void pass_down(struct proxy *p, const struct msg *m)
 {
@@ -63,7 +53,7 @@ static int on_setup(struct proxy *p, const struct msg *m, const char *payload, s
 
     if (p->position)
         return err_set(e, ERR_INVALID_ARG, "set up already");
-    if (number(m, "position", 1, INT_MAX, &position, e) < 0)
+    if (msg_number(m, "position", 1, INT_MAX, &position, e) < 0)
         return -1;
     return proxy_set_up(p, (int)position, payload, len, e);
 }
@@ -75,8 +65,8 @@ static int on_grow(struct proxy *p, const struct msg *m, const char *payload, si
 
     (void)payload;
     (void)len;
-    if (number(m, "width", 0, INT_MAX, &width, e) < 0 ||
-        number(m, "trial", 0, 1, &trial, e) < 0)
+    if (msg_number(m, "width", 0, INT_MAX, &width, e) < 0 ||
+        msg_number(m, "trial", 0, 1, &trial, e) < 0)
         return -1;
     return proxy_grow(p, (int)width, trial, e);
 }
@@ -99,8 +89,8 @@ static int on_signal(struct proxy *p, const struct msg *m, const char *payload, 
 
     (void)payload;
     (void)len;
-    if (number(m, "signo", 1, 64, &signo, e) < 0 ||
-        (msg_find(m, "rank") && number(m, "rank", 0, INT_MAX, &rank, e) < 0))
+    if (msg_number(m, "signo", 1, 64, &signo, e) < 0 ||
+        (msg_find(m, "rank") && msg_number(m, "rank", 0, INT_MAX, &rank, e) < 0))
         return -1;
     pass_down(p, m);
     node_kill(&p->node, (int)rank, (int)signo);
@@ -159,7 +149,7 @@ static int on_stdin(struct proxy *p, const struct msg *m, const char *payload, s
     struct remote *to;
     long long position;
 
-    if (number(m, "position", -1, INT_MAX, &position, e) < 0 || link_take(p->up, len, e) < 0)
+    if (msg_number(m, "position", -1, INT_MAX, &position, e) < 0 || link_take(p->up, len, e) < 0)
         return -1;
     link_grant(p->up, len);
     for (int i = 0; i < p->below.n; i++) {
@@ -227,15 +217,8 @@ static void room_above(void *host, struct link *l)
         output_go_on(p->node.output);
 }
 
-static void spoke_above(void *host, struct link *l, const char *words)
-{
-    (void)host;
-    (void)l;
-    (void)words;
-}
-
 const struct link_ops proxy_link_ops = {
-    .spoke = spoke_above, .message = message_from_above, .closed = closed_from_above, .room = room_above,
+    .message = message_from_above, .closed = closed_from_above, .room = room_above,
 };
 
 /* --- from below -------------------------------------------------------- */
@@ -261,7 +244,7 @@ static int message_from_below(void *host, struct remote *r, const struct msg *m,
     if (!strcmp(m->cmd, "ended")) {
         buf_add(&p->ended, payload, len);        /* together with our own */
     } else if (!strcmp(m->cmd, "done")) {
-        if (number(m, "left", 0, INT_MAX, &left, e) < 0)
+        if (msg_number(m, "left", 0, INT_MAX, &left, e) < 0)
             return -1;
         if (!p->finishing)
             return err_set(e, ERR_INVALID_ARG, "done before it was told to finish");
@@ -308,11 +291,6 @@ static void below_lost(void *host, int position, const char *why)
     tell_position(host, "lost", position, why);
 }
 
-static void below_room(void *host)
-{
-    (void)host;                              /* stdin never waits: see root_input.c */
-}
-
 static void below_tell(void *host, const char *text)
 {
     struct proxy *p = host;
@@ -323,5 +301,5 @@ static void below_tell(void *host, const char *text)
 
 const struct remote_ops proxy_remote_ops = {
     .message = message_from_below, .connected = below_connected, .failed = below_failed,
-    .lost = below_lost, .room = below_room, .tell = below_tell,
+    .lost = below_lost, .tell = below_tell,
 };

@@ -271,14 +271,6 @@ static void on_closed(void *host, struct link *l, const char *why)
     }
 }
 
-static void on_room(void *host, struct link *l)
-{
-    struct remotes *rs = ((struct remote *)host)->all;
-
-    (void)l;
-    rs->args.ops->room(rs->args.host);
-}
-
 static void on_noise(void *host, struct link *l, const char *text, size_t len)
 {
     struct remote *r = host;
@@ -334,7 +326,7 @@ static void on_spoke(void *host, struct link *l, const char *words)
 }
 
 static const struct link_ops link_ops = {
-    .message = on_message, .closed = on_closed, .room = on_room, .noise = on_noise,
+    .message = on_message, .closed = on_closed, .noise = on_noise,
     .spoke = on_spoke,
 };
 

@@ -23,7 +23,6 @@ struct remote_ops {
     void (*failed)(void *host, int position, const char *why);
     /* It was up, and is gone, with all below it. */
     void (*lost)(void *host, int position, const char *why);
-    void (*room)(void *host);            /* for bulk to one of them */
     void (*tell)(void *host, const char *text);
 };
 

@@ -170,6 +170,7 @@ static void conclude(struct root *r)
 {
     r->concluded = true;
     r->status = launch_status(&r->launch);
+    output_end_far(r->node.output);
     if (r->plan->print_all_exitcodes)
         launch_tell_statuses(&r->launch);
     root_say(r, 1, "root: exit status %d, processor time %.3f s, peak memory %ld KiB, "

@@ -164,24 +164,14 @@ int root_open_files(struct root *r, struct err *e)
     return 0;
 }
 
-static int number(const struct msg *m, const char *key, long long min, long long max,
-                  long long *out, struct err *e)
-{
-    const struct pair *p = msg_find(m, key);
-
-    if (!p)
-        return err_set(e, ERR_INVALID_ARG, "%s: no %s", m->cmd, key);
-    return pair_int(p, min, max, out, e);
-}
-
 int root_take_output(struct root *r, struct remote *from, const struct msg *m,
                      const char *payload, size_t len, struct err *e)
 {
     long long node, rank, errors, flush;
 
-    if (number(m, "node", 0, (long long)r->plan->nhosts - 1, &node, e) < 0 ||
-        number(m, "rank", -1, r->args->place->size - 1, &rank, e) < 0 ||
-        number(m, "err", 0, 1, &errors, e) < 0 || number(m, "flush", 0, 1, &flush, e) < 0 ||
+    if (msg_number(m, "node", 0, (long long)r->plan->nhosts - 1, &node, e) < 0 ||
+        msg_number(m, "rank", -1, r->args->place->size - 1, &rank, e) < 0 ||
+        msg_number(m, "err", 0, 1, &errors, e) < 0 || msg_number(m, "flush", 0, 1, &flush, e) < 0 ||
         link_take(from->link, len, e) < 0)
         return -1;
     if (!len || output_take(r->node.output, (int)node, (int)rank, errors, flush, payload, len))

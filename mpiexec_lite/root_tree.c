@@ -292,16 +292,6 @@ static void failed(struct root *r, int position, const char *why)
 
 /* --- what they tell ---------------------------------------------------- */
 
-static int number(const struct msg *m, const char *key, long long min, long long max,
-                  long long *out, struct err *e)
-{
-    const struct pair *p = msg_find(m, key);
-
-    if (!p)
-        return err_set(e, ERR_INVALID_ARG, "%s: no %s", m->cmd, key);
-    return pair_int(p, min, max, out, e);
-}
-
 static void rank_ended(struct root *r, const struct rank_end *x)
 {
     struct rank_state *s = &r->launch.ranks[x->rank];
@@ -361,10 +351,10 @@ static int on_event(struct root *r, struct remote *from, const struct msg *m,
 
     (void)payload;
     (void)len;
-    if (number(m, "rank", 0, r->launch.size - 1, &rank, e) < 0 ||
-        number(m, "pid", 0, INT_MAX, &pid, e) < 0 ||
-        number(m, "pmi", PMI_NONE, PMI_DONE, &pmi, e) < 0 ||
-        number(m, "code", INT_MIN, INT_MAX, &code, e) < 0)
+    if (msg_number(m, "rank", 0, r->launch.size - 1, &rank, e) < 0 ||
+        msg_number(m, "pid", 0, INT_MAX, &pid, e) < 0 ||
+        msg_number(m, "pmi", PMI_NONE, PMI_DONE, &pmi, e) < 0 ||
+        msg_number(m, "code", INT_MIN, INT_MAX, &code, e) < 0)
         return -1;
     if (check_rank(r, from, (int)rank, e) < 0)
         return -1;
@@ -452,7 +442,7 @@ static int on_done(struct root *r, struct remote *from, const struct msg *m,
 
     (void)payload;
     (void)len;
-    if (number(m, "left", 0, INT_MAX, &left, e) < 0)
+    if (msg_number(m, "left", 0, INT_MAX, &left, e) < 0)
         return -1;
     if (!r->finishing)
         return err_set(e, ERR_INVALID_ARG, "done before it was told to finish");
@@ -469,7 +459,7 @@ static int on_broken(struct root *r, struct remote *from, const struct msg *m,
     (void)from;
     (void)payload;
     (void)len;
-    if (number(m, "status", 1, 255, &status, e) < 0)
+    if (msg_number(m, "status", 1, 255, &status, e) < 0)
         return -1;
     root_broken(r, (int)status, msg_get(m, "text") ? msg_get(m, "text") : "");
     return 0;
@@ -496,6 +486,9 @@ static int on_trace(struct root *r, struct remote *from, const struct msg *m,
     (void)payload;
     (void)len;
     (void)e;
+    for (size_t i = 0; p && i < p->len; i++)     /* a trace is text that can be shown */
+        if ((unsigned char)p->val[i] < ' ')
+            return err_set(e, ERR_INVALID_VAL, "a trace with control characters");
     if (p)
         buf_add(&line, p->val, p->len);
     if (line.len)
@@ -512,7 +505,7 @@ static int on_input(struct root *r, struct remote *from, const struct msg *m,
 
     (void)payload;
     (void)len;
-    if (position < 0 || number(m, "bytes", 0, CONTROL_CREDIT, &bytes, e) < 0)
+    if (position < 0 || msg_number(m, "bytes", 0, CONTROL_CREDIT, &bytes, e) < 0)
         return -1;
     if (r->at[position].taken + (size_t)bytes > r->input_given + CONTROL_CREDIT)
         return err_set(e, ERR_INVALID_ARG, "more of stdin was taken than was sent");
@@ -568,11 +561,6 @@ static void remote_lost(void *host, int position, const char *why)
     lost(host, position, why);
 }
 
-static void remote_room(void *host)
-{
-    (void)host;
-}
-
 static void remote_tell(void *host, const char *text)
 {
     root_tell(host, "%s", text);
@@ -580,5 +568,5 @@ static void remote_tell(void *host, const char *text)
 
 const struct remote_ops root_remote_ops = {
     .message = remote_message, .connected = remote_connected, .failed = remote_failed,
-    .lost = remote_lost, .room = remote_room, .tell = remote_tell,
+    .lost = remote_lost, .tell = remote_tell,
 };

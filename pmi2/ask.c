@@ -199,7 +199,7 @@ int ask_get(struct peer *p, struct job *j, const struct msg *m, const char *payl
 
     (void)payload;
     (void)len;
-    if (p->up || !key || strlen(key) > LIMIT_KEY || peer_int(m, "id", 0, UINT32_MAX, &id, e) < 0)
+    if (p->up || !key || strlen(key) > LIMIT_KEY || msg_number(m, "id", 0, UINT32_MAX, &id, e) < 0)
         return err_set(e, ERR_INVALID_ARG, "a key and its number, from below, wanted");
     j->asked++;
     if (share_find_known(j, key, &found))
@@ -303,7 +303,7 @@ static int take_name(struct peer *p, struct job *j, const struct msg *m,
     long long id;
     struct ask *a;
 
-    if (p->up || !name || peer_int(m, "id", 0, UINT32_MAX, &id, e) < 0)
+    if (p->up || !name || msg_number(m, "id", 0, UINT32_MAX, &id, e) < 0)
         return err_set(e, ERR_INVALID_ARG, "a name and a number, from below, wanted");
     if (is_root(j->server)) {
         enum outcome o = run(j, m, &found, &why);
@@ -347,7 +347,7 @@ static enum outcome run_at(struct job *j, const struct msg *m, struct kvs_entry 
     long long index;
 
     err_set(e, ERR_OTHER, "key not found");
-    if (peer_int(m, "name", 0, INT32_MAX, &index, e) < 0)
+    if (msg_number(m, "name", 0, INT32_MAX, &index, e) < 0)
         return FAILED;
     return kvs_at(j->kvs, (size_t)index, found) ? REPLY : NOT_FOUND;
 }
@@ -443,10 +443,10 @@ int ask_answer(struct peer *p, struct job *j, const struct msg *m, const char *p
     struct err why = { 0 };
     struct ask *a;
 
-    if (!p->up || peer_int(m, "id", 0, UINT32_MAX, &id, e) < 0 ||
-        peer_int(m, "rc", 0, 1000, &rc, e) < 0)
+    if (!p->up || msg_number(m, "id", 0, UINT32_MAX, &id, e) < 0 ||
+        msg_number(m, "rc", 0, 1000, &rc, e) < 0)
         return err_set(e, ERR_INVALID_ARG, "an answer, from above, wanted");
-    if (msg_find(m, "miss") && peer_int(m, "miss", 0, 1, &miss, e) < 0)
+    if (msg_find(m, "miss") && msg_number(m, "miss", 0, 1, &miss, e) < 0)
         return -1;
     a = find_ask(j->server, (unsigned)id);
     if (!a || a->job != j)

@@ -212,9 +212,6 @@ typedef int peer_fn(struct peer *p, struct job *j, const struct msg *m, const ch
                     size_t len, struct err *e);
 peer_fn fence_in, fence_out, fence_wait, fence_check, fence_missing, fence_fail, fence_stuck,
         share_data, ask_get, ask_at, ask_publish, ask_unpublish, ask_lookup, ask_answer;
-/* A number of a peer's message within its range. */
-int peer_int(const struct msg *m, const char *key, long long min, long long max,
-             long long *out, struct err *e);
 void peers_free(struct server *s);
 /* A rank that is here has ended, dead: inside PMI. */
 void peers_rank_ended(struct job *j, int rank, bool dead);

@@ -598,10 +598,10 @@ static int take_in(struct job *j, const struct fence_id *id, const struct msg *m
     long long count, seen, waiting = -1, used = 0;
     struct fence *f;
 
-    if (peer_int(m, "count", 1, j->size, &count, e) < 0 ||
-        peer_int(m, "seen", 0, LLONG_MAX, &seen, e) < 0 ||
-        (msg_find(m, "rank") && peer_int(m, "rank", 0, j->size - 1, &waiting, e) < 0) ||
-        (msg_find(m, "used") && peer_int(m, "used", 0, INT_MAX, &used, e) < 0))
+    if (msg_number(m, "count", 1, j->size, &count, e) < 0 ||
+        msg_number(m, "seen", 0, LLONG_MAX, &seen, e) < 0 ||
+        (msg_find(m, "rank") && msg_number(m, "rank", 0, j->size - 1, &waiting, e) < 0) ||
+        (msg_find(m, "used") && msg_number(m, "used", 0, INT_MAX, &used, e) < 0))
         return -1;
     j->used_below += (unsigned)used;
     if (id->kind != FENCE_RING && share_take_up(j, payload, len, e) < 0)
@@ -676,7 +676,7 @@ int fence_out(struct peer *p, struct job *j, const struct msg *m, const char *pa
 
     if (!p->up)
         return err_set(e, ERR_OTHER, "a release comes from below");
-    if (peer_int(m, "seq", 1, LLONG_MAX, &seq, e) < 0 || take_id(j, m, &id, &ranks, e) < 0)
+    if (msg_number(m, "seq", 1, LLONG_MAX, &seq, e) < 0 || take_id(j, m, &id, &ranks, e) < 0)
         return -1;
     pass_down(j, m, payload, len);
     j->seq = (unsigned long long)seq;
@@ -817,7 +817,7 @@ static int take_about(struct job *j, const struct msg *m, struct fence_id *id, i
                       long long *rank, struct err *e)
 {
     *rank = -1;
-    if (strcmp(m->cmd, "fence-check") && peer_int(m, "rank", 0, j->size - 1, rank, e) < 0)
+    if (strcmp(m->cmd, "fence-check") && msg_number(m, "rank", 0, j->size - 1, rank, e) < 0)
         return -1;
     return take_id(j, m, id, ranks, e);
 }
@@ -905,7 +905,7 @@ int fence_fail(struct peer *p, struct job *j, const struct msg *m, const char *p
 
     if (!p->up)
         return err_set(e, ERR_OTHER, "comes from below");
-    if (peer_int(m, "seq", 1, LLONG_MAX, &seq, e) < 0 ||
+    if (msg_number(m, "seq", 1, LLONG_MAX, &seq, e) < 0 ||
         take_about(j, m, &id, &ranks, &rank, e) < 0)
         return -1;
     pass_down(j, m, payload, len);
@@ -928,8 +928,8 @@ int fence_stuck(struct peer *p, struct job *j, const struct msg *m, const char *
     (void)len;
     if (p->up)
         return err_set(e, ERR_OTHER, "comes from above");
-    if (peer_int(m, "rank", 0, j->size - 1, &rank, e) < 0 ||
-        peer_int(m, "waiting", 0, j->size - 1, &waiting, e) < 0)
+    if (msg_number(m, "rank", 0, j->size - 1, &rank, e) < 0 ||
+        msg_number(m, "waiting", 0, j->size - 1, &waiting, e) < 0)
         return -1;
     if (is_root(s)) {
         s->ops.stuck(s->host, j, (int)rank, (int)waiting);

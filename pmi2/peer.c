@@ -298,16 +298,6 @@ static const struct {
     { "name-lookup", ask_lookup },
 };
 
-int peer_int(const struct msg *m, const char *key, long long min, long long max,
-             long long *out, struct err *e)
-{
-    const struct pair *p = msg_find(m, key);
-
-    if (!p)
-        return err_set(e, ERR_INVALID_ARG, "no %s", key);
-    return pair_int(p, min, max, out, e);
-}
-
 static struct job *find_job(struct server *s, const char *id)
 {
     struct job *j;

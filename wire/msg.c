@@ -108,6 +108,16 @@ int pair_int(const struct pair *p, long long min, long long max, long long *out,
     return 0;
 }
 
+int msg_number(const struct msg *m, const char *key, long long min, long long max,
+               long long *out, struct err *e)
+{
+    const struct pair *p = msg_find(m, key);
+
+    if (!p)
+        return err_set(e, ERR_INVALID_ARG, "%.40s: no %s", m->cmd, key);
+    return pair_int(p, min, max, out, e);
+}
+
 int pair_bool(const struct pair *p, bool *out, struct err *e)
 {
     static const struct { const char *word; bool value; } words[] = {

@@ -46,6 +46,9 @@ const char        *msg_get(const struct msg *m, const char *key);
  * Blanks, a leading '+', and anything behind the digits are refused. */
 int pair_int(const struct pair *p, long long min, long long max, long long *out,
              struct err *e);
+/* The pair with that key of a message between servers, which must be there, likewise. */
+int msg_number(const struct msg *m, const char *key, long long min, long long max,
+               long long *out, struct err *e);
 /* TRUE/true/1/yes and FALSE/false/0/no, in any case. */
 int pair_bool(const struct pair *p, bool *out, struct err *e);
 
