@@ -309,6 +309,11 @@ static void on_caller(struct ev_loop *loop, ev_io *w, int revents)
         return;
     }
     fd = accept4(c->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
+        ev_io_stop(loop, w);             /* no descriptor, or no memory: in a while */
+        ev_timer_set(&c->again, LOOK_AGAIN, 0.);
+        ev_timer_start(loop, &c->again);
+    }
     if (fd < 0)
         return;
     x = calloc(1, sizeof *x);

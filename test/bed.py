@@ -109,6 +109,8 @@ def usable():
     """None, or the reason why there can be no bed on this machine."""
     if os.geteuid() != 0:
         return "not root"
+    if os.stat("/").st_mode & 0o5 != 0o5:
+        return "only root may enter /: no other user can log in"
     missing = [t for t in TOOLS if not shutil.which(t)]
     if missing:
         return "not installed: " + " ".join(missing)

@@ -23,6 +23,7 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <stdbool.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -171,6 +172,14 @@ static inline int tear_down_group(void **state)
     return system(command);
 }
 
+/* In a fresh chroot, perhaps not. */
+static inline bool others_may_enter(void)
+{
+    struct stat st;
+
+    return stat("/", &st) == 0 && (st.st_mode & S_IXOTH);
+}
+
 #define NEED_MUNGED()                                        \
     do {                                                     \
         if (!here.pid) {                                     \
@@ -184,6 +193,10 @@ static inline int tear_down_group(void **state)
         NEED_MUNGED();                                       \
         if (geteuid() != 0) {                                \
             print_message("  only root can be another\n");   \
+            skip();                                          \
+        }                                                    \
+        if (!others_may_enter()) {                           \
+            print_message("  only root may enter /\n");      \
             skip();                                          \
         }                                                    \
     } while (0)
