@@ -123,9 +123,9 @@ check-only: all layers $(unit) $(fuzzruns) $B/test/replay $B/test/sim/sim
 # What takes longer: each fuzzer for a while, the whole torture.
 check-long: test-deps
 	@$(MAKE) --no-print-directory check-long-only
-check-long-only: all
+check-long-only: all $B/test/sim/sim
 	@$(MAKE) --no-print-directory fuzz SECS=20
-	@test/run --timeout 900 test/torture/run test/differential/run
+	@test/run --timeout 900 test/torture/run test/differential/run test/sim/planted
 
 # make sim SEEDS=1..1000000 RANKS= NODES=: random schedules with faults; 0 violations is right.
 SEEDS ?= 1..100000
