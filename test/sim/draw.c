@@ -22,7 +22,7 @@ static int node_for(struct sim *s, enum layout l, struct rng *g, int rank)
  * each, one block. */
 static void draw_map(struct sim *s)
 {
-    s->map = calloc((size_t)s->nranks, sizeof *s->map);
+    s->map = calloc(s->nranks > 0 ? (size_t)s->nranks : 1, sizeof *s->map);
     s->nmap = 0;
     for (int r = 0; r < s->nranks; r++) {
         struct mapping_block *last = s->nmap ? &s->map[s->nmap - 1] : NULL;
@@ -62,9 +62,9 @@ static void draw_nodes(struct sim *s, struct rng *g)
 
 static void draw_ranks(struct sim *s, struct rng *g)
 {
-    enum layout l = (enum layout)draw(g, LAYOUTS);
+    enum layout l = s->scale ? BLOCKS : (enum layout)draw(g, LAYOUTS);
     int wires = draw(g, 4);              /* 0: all PMI-1; 1: all PMI-2; else mixed */
-    bool threads = one_in(g, 3), wide = wires == 1 && one_in(g, 8);
+    bool threads = one_in(g, 3) && !s->scale, wide = wires == 1 && one_in(g, 8);
 
     s->fat = one_in(g, 24);
     for (int i = 0; i < s->nranks; i++) {
@@ -122,6 +122,18 @@ static void draw_members(struct sim *s, struct coll *c, struct rng *g)
         c->kind = C_WORLD;
         memset(c->member, 1, (size_t)s->nranks);
     }
+}
+
+/* One fence of all. */
+static void draw_scale_colls(struct sim *s)
+{
+    s->colls = calloc(1, sizeof *s->colls);
+    s->ncolls = 1;
+    s->instances = calloc(s->nnodes > 0 ? (size_t)s->nnodes : 1, sizeof *s->instances);
+    s->colls[0].kind = C_WORLD;
+    s->colls[0].member = calloc(s->nranks > 0 ? (size_t)s->nranks : 1, 1);
+    for (int i = 0; i < s->nranks; i++)
+        s->colls[0].member[i] = 1;
 }
 
 static void draw_colls(struct sim *s, struct rng *g)
@@ -216,7 +228,10 @@ void sim_draw(struct sim *s)
     draw_ranks(s, &g);
     draw_nodes(s, &g);
     draw_map(s);
-    draw_colls(s, &g);
+    if (s->scale)
+        draw_scale_colls(s);
+    else
+        draw_colls(s, &g);
     draw_faults(s, &g);
 }
 
@@ -289,7 +304,7 @@ static void shuffle(struct rank *r, struct rng *g)
 
 static void draw_scale_acts(struct sim *s, struct rank *r)
 {
-    if (r->gap == 0)
+    if (r->gap == 0 && s->waits >= 0)
         add(r, A_PUT, 0, 0);
     for (int i = 1; r->gap == s->ncolls && i <= s->waits / 2; i++) {
         add(r, A_GET, (r->rank + i) % s->nranks, 0);

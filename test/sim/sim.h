@@ -226,7 +226,7 @@ struct sim {
     size_t         put_bytes;
     bool           any_lost;
 
-    int            waits, max_wants;     /* scale: neighbours to get */
+    int            waits, max_wants;     /* scale: neighbours to get; -1: nothing is put */
     double         cpu;                  /* seconds inside the core; scale only */
     unsigned long  rank_bytes, link_bytes, link_messages, rank_messages;
     struct totals *totals;
