@@ -179,7 +179,9 @@ cover: test-deps
 	    CFLAGS='-O0 -g --coverage -fprofile-update=atomic' check-only
 	@gcovr -r . --object-directory build/cover -f 'wire/.*' -f 'pmi2/.*' -f 'mpiexec_lite/.*' -s
 
-bench: all ; @test/bench/run $B
+bench: all $B/test/sim/sim
+	@test/bench/run $B
+	@$B/test/sim/sim --table
 torture: all ; @test/torture/run
 differential: all ; @test/differential/run
 
