@@ -117,7 +117,7 @@ void hosts_init(struct hosts *h, struct plan *plan)
 {
     *h = (struct hosts){ .plan = plan };
     if (gethostname(h->own, sizeof h->own - 1) < 0 || !host_name_ok(h->own))
-        strcpy(h->own, "localhost");
+        snprintf(h->own, sizeof h->own, "localhost");
 }
 
 void hosts_clear(struct hosts *h)
