@@ -147,8 +147,8 @@ int share_put(struct job *j, int src, const char *key, const char *value, size_t
     if (!has_peers(j->server))
         return kvs_put(j->kvs, src, key, value, len, e);
     note_again(j, key);
-    if (!j->open && !(j->open = kvs_block_new(j->kvs)))
-        return err_set(e, ERR_NOMEM, "no memory for the key-value space");
+    if (!j->open)
+        j->open = kvs_block_new(j->kvs);
     kvs_block_use(j->kvs, j->open);
     if (kvs_put(j->kvs, src, key, value, len, e) < 0)
         return -1;
@@ -247,8 +247,8 @@ static int store_up(struct job *j, const struct share_record *r, int *node, stru
 
     if (r->drop)
         return err_set(e, ERR_INVALID_ARG, "a key to be dropped comes from below");
-    if (here != *node && !kvs_block_new(j->kvs))
-        return err_set(e, ERR_NOMEM, "no memory for the key-value space");
+    if (here != *node)
+        kvs_block_new(j->kvs);
     *node = here;
     if (!utf8_valid(r->key, strlen(r->key)) || !utf8_valid(r->value, r->len))
         return err_set(e, ERR_INVALID_VAL, "data is not UTF-8");
@@ -334,7 +334,7 @@ void share_settle(struct job *j)
         int here = r.drop ? node : node_of(j, r.src);
 
         if (here != node)
-            kvs_block_use(j->kvs, kvs_block_new(j->kvs));
+            kvs_block_new(j->kvs);
         node = here;
         if (!store_down(j, &r))
             buf_add(&kept, at, (size_t)(data - at));
@@ -363,7 +363,7 @@ int share_take_answer(struct job *j, const char *data, size_t len, struct err *e
     if (check_records(j, data, len, e) < 0)
         return -1;
     share_settle(j);
-    kvs_block_use(j->kvs, kvs_block_new(j->kvs));
+    kvs_block_new(j->kvs);
     while (share_next(&data, &len, &r, NULL) > 0)
         if (!r.drop && !kvs_get(j->kvs, r.key, &old))
             kvs_put(j->kvs, away(r.src), r.key, r.value, r.len, NULL);

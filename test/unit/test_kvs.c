@@ -388,6 +388,138 @@ static void test_many_blocks(void **state)
     kvs_free(kvs);
 }
 
+/* --- sweeping ---------------------------------------------------------- */
+
+/* A value that is put again and again takes no more room than a few. */
+static void test_put_again(void **state)
+{
+    struct kvs *kvs = kvs_new(1, PLENTY);
+    char value[2000];
+    struct err e;
+
+    (void)state;
+    memset(value, 'v', sizeof value - 1);
+    value[sizeof value - 1] = '\0';
+    assert_int_equal(put(kvs, 0, "stays", "here", &e), 0);
+    for (int i = 0; i < 100000; i++) {
+        value[0] = (char)('a' + i % 26);
+        assert_int_equal(put(kvs, 1, "again", value, &e), 0);
+        assert_int_equal(put(kvs, 2, "gone", "x", &e), 0);
+        assert_int_equal(kvs_remove(kvs, "gone"), 1);
+    }
+    assert_true(kvs_bytes(kvs) < 20000);
+    assert_value(kvs, "stays", "here", 0);
+    assert_value(kvs, "again", value, 1);
+    assert_order(kvs, "stays again ");
+    kvs_free(kvs);
+}
+
+/* The same in a space that has just room for what lives. */
+static void test_put_again_in_little(void **state)
+{
+    struct kvs *kvs = kvs_new(1, 3000);
+    struct err e;
+    char key[20];
+
+    (void)state;
+    for (int i = 0; i < 2000; i++) {
+        snprintf(key, sizeof key, "k%d", i % 40);
+        assert_int_equal(put(kvs, i, key, "some text that takes room", &e), 0);
+    }
+    for (int i = 0; i < 40; i++) {
+        snprintf(key, sizeof key, "k%d", i);
+        assert_value(kvs, key, "some text that takes room", 1960 + i);
+    }
+    kvs_free(kvs);
+}
+
+enum { KEYS = 24, BLOCKS = 8 };
+
+/* What the space should hold. */
+struct copy {
+    int      at[KEYS];               /* time of the put; 0: not there */
+    uint32_t block[KEYS];
+};
+
+static void text_at(char *out, int time)
+{
+    snprintf(out, 300, "%d-%*s", time, time * 7919 % 200, "");
+}
+
+static void assert_block(struct kvs *kvs, const struct copy *c, uint32_t block)
+{
+    struct kvs_entry en;
+    uint32_t at = 0;
+    int seen = 0, last = 0, want = 0;
+
+    for (int k = 0; k < KEYS; k++)
+        want += c->at[k] && c->block[k] == block;
+    for (; kvs_block_at(kvs, block, &at, &en); seen++) {
+        int k = atoi(en.key + 1);
+
+        assert_int_equal(c->block[k], block);
+        assert_int_equal(atoi(en.value), c->at[k]);
+        assert_true(c->at[k] > last);
+        last = c->at[k];
+    }
+    assert_int_equal(seen, want);
+}
+
+static void assert_copy(struct kvs *kvs, const struct copy *c, const uint32_t *blocks)
+{
+    char key[20], value[300];
+
+    for (int k = 0; k < KEYS; k++) {
+        snprintf(key, sizeof key, "k%d", k);
+        text_at(value, c->at[k]);
+        assert_value(kvs, key, c->at[k] ? value : NULL, c->at[k]);
+    }
+    for (int b = 0; b < BLOCKS; b++)
+        assert_block(kvs, c, blocks[b]);
+}
+
+static void test_random(void **state)
+{
+    struct kvs *kvs = kvs_new(1, PLENTY);
+    uint32_t blocks[BLOCKS] = { 0 };
+    struct copy c = { 0 };
+    struct err e;
+
+    (void)state;
+    srand(7);
+    for (int b = 0; b < BLOCKS; b++) {
+        blocks[b] = kvs_block_new(kvs);
+        assert_int_equal(put(kvs, 0, "first", "x", &e), 0);
+    }
+    for (int time = 1; time < 20000; time++) {
+        int k = rand() % KEYS, b = rand() % BLOCKS;
+        char key[20], value[300];
+
+        snprintf(key, sizeof key, "k%d", k);
+        if (rand() % 4 == 0) {
+            assert_int_equal(kvs_remove(kvs, key), c.at[k] != 0);
+            c.at[k] = 0;
+        } else {
+            if (rand() % 8 == 0) {           /* an old block is let go */
+                kvs_block_new(kvs);
+                for (int i = 0; i < KEYS; i++)
+                    if (c.block[i] == blocks[b])
+                        c.block[i] = 0;
+                blocks[b] = kvs_block_last(kvs);
+            }
+            kvs_block_use(kvs, blocks[b]);
+            text_at(value, time);
+            assert_int_equal(put(kvs, time, key, value, &e), 0);
+            c.at[k] = time;
+            c.block[k] = blocks[b];
+        }
+        if (time % 16 == 0)
+            assert_copy(kvs, &c, blocks);
+    }
+    assert_true(kvs_bytes(kvs) < 32768);
+    kvs_free(kvs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -402,6 +534,9 @@ int main(void)
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_many_blocks),
         cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_put_again),
+        cmocka_unit_test(test_put_again_in_little),
+        cmocka_unit_test(test_random),
     };
 
     return cmocka_run_group_tests_name("kvs", tests, NULL, NULL);
