@@ -242,7 +242,7 @@ nomem:
     return NULL;
 }
 
-static int by_rank(const void *a, const void *b)
+int by_rank(const void *a, const void *b)
 {
     int x = *(const int *)a, y = *(const int *)b;
 
