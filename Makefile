@@ -182,6 +182,7 @@ cover: test-deps
 
 bench: all $B/test/sim/sim
 	@test/bench/run $B
+	@test/bench/ssh $B
 	@$B/test/sim/sim --table
 torture: all ; @test/torture/run
 differential: all ; @test/differential/run

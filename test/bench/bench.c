@@ -2,11 +2,13 @@
  *
  *   bench rank 1|2 ROUNDS BYTES    a rank: rounds of put, fence, get of every rank
  *   bench ping 1|2 N BYTES         a rank: N gets of one value, one at a time
+ *   bench start 1|2                a rank: when it ran, and when its first fence was
+ *                                  complete, by the machine's clock
  *   bench echo N ASK ANSWER        two processes and a socketpair: N exchanges of
  *                                  that many bytes there and back
  *   bench spawn N                  posix_spawn and wait of N times true
  *
- * Each prints one line of figures, name=microseconds.  A rank that gets what it
+ * Each prints one line of figures, name=microseconds (start: seconds).  A rank that gets what it
  * did not expect says so and exits with 1. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -216,6 +218,20 @@ static void do_ping(int n, int bytes)
     end();
 }
 
+/* When it runs, and when its first fence is complete: seconds of a clock that all
+ * processes of the machine share. */
+static void do_start(void)
+{
+    double started = now(), fenced;
+
+    begin();
+    fence();
+    fenced = now();
+    printf("started=%.6f fenced=%.6f\n", started / 1e6, fenced / 1e6);
+    fflush(stdout);
+    end();
+}
+
 static void all(int s, size_t len, int reading)
 {
     static char data[1 << 16];
@@ -275,6 +291,8 @@ int main(int argc, char **argv)
     wire = a;
     if (!strcmp(argv[1], "rank"))
         do_rank(b, c);
+    else if (!strcmp(argv[1], "start"))
+        do_start();
     else if (!strcmp(argv[1], "ping"))
         do_ping(b, c);
     else if (!strcmp(argv[1], "echo"))
