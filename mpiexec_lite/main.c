@@ -174,7 +174,7 @@ static int run_plan(const struct plan *p, int *signo)
     inherited_save(&user);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGCHLD, SIG_DFL);
-    if (place_ranks(p, &place, &e) < 0)
+    if (place_ranks(p, NULL, &place, &e) < 0)
         status = complain(e.text, EXIT_USAGE);
     else
         status = find_programs(p, &place, programs);

@@ -141,7 +141,8 @@ static int make_map(struct placement *pl, struct err *e)
     return 0;
 }
 
-int place_ranks(const struct plan *plan, struct placement *out, struct err *e)
+int place_ranks(const struct plan *plan, const long *used, struct placement *out,
+                struct err *e)
 {
     struct placer p = { .hosts = plan->hosts, .nhosts = plan->nhosts, .out = out,
                         .round = 1 };
@@ -149,6 +150,8 @@ int place_ranks(const struct plan *plan, struct placement *out, struct err *e)
 
     *out = (struct placement){ 0 };
     p.used = calloc(plan->nhosts, sizeof *p.used);
+    if (p.used && used)
+        memcpy(p.used, used, plan->nhosts * sizeof *used);
     rc = p.used ? place_blocks(&p, plan, e) : no_memory(e);
     free(p.used);
     if (rc == 0)

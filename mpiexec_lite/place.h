@@ -20,8 +20,10 @@ struct placement {
     int         size;            /* ranks */
 };
 
-/* 0, or -1 and e.  The plan's counts are set and its hosts are not empty. */
-int  place_ranks(const struct plan *p, struct placement *out, struct err *e);
+/* 0, or -1 and e.  The plan's counts are set and its hosts are not empty.  used: ranks
+ * that each host has already, NULL: none. */
+int  place_ranks(const struct plan *p, const long *used, struct placement *out,
+                 struct err *e);
 /* The same from its runs, of which node and n are set (at least one, in order):
  * what a bundle carries.  Copies them. */
 int  place_runs(const struct run *runs, size_t n, struct placement *out, struct err *e);

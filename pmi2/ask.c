@@ -19,7 +19,7 @@ struct ask {
     TAILQ_ENTRY(ask) in_server;
     struct job    *job;
     unsigned       id;
-    char          *key;                  /* owned; NULL: about a name */
+    char          *key;                  /* owned; NULL: about something else */
     struct waiters waiters;              /* requests of ranks here */
     SLIST_HEAD(, asker) below;
 };
@@ -70,6 +70,17 @@ void asks_forget(struct server *s, const struct peer *p)
             ask_drop(a);
         else
             forget_peer(a, p);
+    }
+}
+
+void asks_forget_job(struct job *j)
+{
+    struct ask *a, *next;
+
+    for (a = TAILQ_FIRST(&j->server->asks); a; a = next) {
+        next = TAILQ_NEXT(a, in_server);
+        if (a->job == j)
+            ask_drop(a);
     }
 }
 
@@ -240,41 +251,62 @@ static void answer_key(struct ask *a, const char *payload, size_t len)
     ask_free(a);
 }
 
-/* --- names ------------------------------------------------------------- */
+/* --- names, and other things by their name ------------------------------ */
 
-/* name: also the number of an entry, in text. */
-static void send_name(struct ask *a, const char *cmd, const char *name, const char *port)
+/* name: of a service, of a job, or the number of an entry in text; and what else the
+ * command needs, under the key `more`. */
+static void send_name(struct ask *a, const char *cmd, const char *name, const char *more,
+                      const char *text)
 {
     struct server *s = a->job->server;
 
     peer_message(a->job, cmd);
     msg_int(&s->out, "id", a->id);
     msg_str(&s->out, "name", name);
-    if (port)
-        msg_str(&s->out, "port", port);
+    if (text)
+        msg_str(&s->out, more, text);
     peer_send(s->up, NULL, 0);
+}
+
+/* A question that rq, which is parked, waits for. */
+static struct ask *ask_for(struct request *rq, struct err *e)
+{
+    struct ask *a = ask_new(request_job(rq), NULL);
+
+    if (!a) {
+        err_set(e, ERR_NOMEM, "no memory to ask the server above");
+        return NULL;
+    }
+    if (request_park(rq, &a->waiters, e))
+        return a;
+    ask_free(a);
+    return NULL;
 }
 
 enum outcome ask_name(struct request *rq, const char *cmd, const char *name,
                       const char *port, struct err *e)
 {
-    struct ask *a = ask_new(request_job(rq), NULL);
+    struct ask *a = ask_for(rq, e);
 
-    if (!a) {
-        err_set(e, ERR_NOMEM, "no memory to ask for a name");
+    if (!a)
         return FAILED;
-    }
-    if (!request_park(rq, &a->waiters, e)) {
-        ask_free(a);
-        return FAILED;
-    }
-    send_name(a, cmd, name, port);
+    send_name(a, cmd, name, "port", port);
     return PARKED;
 }
 
-/* An entry by its number has a key too; else key is NULL. */
-static void tell_name(struct peer *p, struct job *j, unsigned id, enum outcome o,
-                      const char *key, const char *text, size_t len, const struct err *why)
+enum outcome ask_job(struct request *rq, const char *cmd, const char *jobid,
+                     const char *key, struct err *e)
+{
+    struct ask *a = ask_for(rq, e);
+
+    if (!a)
+        return FAILED;
+    send_name(a, cmd, jobid, "key", key);
+    return PARKED;
+}
+
+void ask_tell(struct peer *p, struct job *j, unsigned id, enum outcome o, const char *key,
+              const char *text, size_t len, const struct err *why)
 {
     struct server *s = j->server;
 
@@ -289,6 +321,19 @@ static void tell_name(struct peer *p, struct job *j, unsigned id, enum outcome o
     if (text)
         msg_bytes(&s->out, "value", text, len);
     peer_send(p, NULL, 0);
+}
+
+/* A question of a server below goes on up. */
+static struct ask *ask_below(struct peer *p, struct job *j, unsigned id, struct err *e)
+{
+    struct ask *a = ask_new(j, NULL);
+
+    if (a && add_asker(a, p, id) == 0)
+        return a;
+    if (a)
+        ask_free(a);
+    err_set(e, ERR_NOMEM, "no memory to ask the server above");
+    return NULL;
 }
 
 /* A name command from below goes on up, or is carried out here. */
@@ -308,14 +353,15 @@ static int take_name(struct peer *p, struct job *j, const struct msg *m,
     if (is_root(j->server)) {
         enum outcome o = run(j, m, &found, &why);
 
-        tell_name(p, j, (unsigned)id, o, found.key, found.value, found.len, &why);
+        ask_tell(p, j, (unsigned)id, o, found.key, found.value, found.len, &why);
         return 0;
     }
-    a = ask_new(j, NULL);
-    if (!a || add_asker(a, p, (unsigned)id) < 0)
-        return err_set(e, ERR_NOMEM, "no memory to ask for a name");
-    send_name(a, m->cmd, name, msg_get(m, "port"));
-    return 0;
+    a = ask_below(p, j, (unsigned)id, e);
+    if (a && msg_find(m, "key"))
+        send_name(a, m->cmd, name, "key", msg_get(m, "key"));
+    else if (a)
+        send_name(a, m->cmd, name, "port", msg_get(m, "port"));
+    return a ? 0 : -1;
 }
 
 static enum outcome run_publish(struct job *j, const struct msg *m, struct kvs_entry *found,
@@ -402,11 +448,85 @@ int ask_lookup(struct peer *p, struct job *j, const struct msg *m, const char *p
     return take_name(p, j, m, run_lookup, e);
 }
 
-/* Fill in the reply of a rank: of a name, or (key) of an entry. */
+static enum outcome run_link(struct job *j, const struct msg *m, struct kvs_entry *found,
+                             struct err *e)
+{
+    (void)found;
+    return linked_run(j, m->cmd, msg_get(m, "name"), e) < 0 ? FAILED : REPLY;
+}
+
+/* The key is not repeated in the answer. */
+static enum outcome run_get_of(struct job *j, const struct msg *m, struct kvs_entry *found,
+                               struct err *e)
+{
+    const char *key = msg_get(m, "key");
+    int got = linked_get(j, msg_get(m, "name"), key ? key : "", found, e);
+
+    found->key = NULL;
+    if (!got)
+        err_set(e, ERR_OTHER, "key not found");
+    return got < 0 ? FAILED : got ? REPLY : NOT_FOUND;
+}
+
+int ask_link(struct peer *p, struct job *j, const struct msg *m, const char *payload,
+             size_t len, struct err *e)
+{
+    (void)payload;
+    (void)len;
+    return take_name(p, j, m, run_link, e);
+}
+
+int ask_get_of(struct peer *p, struct job *j, const struct msg *m, const char *payload,
+               size_t len, struct err *e)
+{
+    (void)payload;
+    (void)len;
+    return take_name(p, j, m, run_get_of, e);
+}
+
+/* --- starting jobs ----------------------------------------------------- */
+
+static void send_spawn(struct ask *a, int rank, const char *request, size_t len)
+{
+    struct server *s = a->job->server;
+
+    peer_message(a->job, "spawn");
+    msg_int(&s->out, "id", a->id);
+    msg_int(&s->out, "rank", rank);
+    peer_send(s->up, request, len);
+}
+
+enum outcome ask_spawn(struct request *rq, const struct spawn_request *want, struct err *e)
+{
+    struct buf text = BUF_INIT;
+    struct ask *a = spawn_write(want, &text, e) < 0 ? NULL : ask_for(rq, e);
+
+    if (a)
+        send_spawn(a, rq->conn->member->rank, buf_bytes(&text), text.len);
+    buf_clear(&text);
+    return a ? PARKED : FAILED;
+}
+
+int ask_spawn_on(struct peer *p, struct job *j, unsigned id, int rank, const char *request,
+                 size_t len, struct err *e)
+{
+    struct ask *a = ask_below(p, j, id, e);
+
+    if (!a)
+        return -1;
+    send_spawn(a, rank, request, len);
+    return 0;
+}
+
+/* --- answers ----------------------------------------------------------- */
+
+/* Fill in the reply of a rank: of a name, or (key) of an entry or a job. */
 static void fill_reply(struct request *rq, enum outcome o, const struct pair *key,
                        const struct pair *value)
 {
-    if (!rq->text[0]) {
+    if (rq->cmd->run == cmd_spawn) {
+        spawn_reply(rq, key ? key->val : NULL, value ? value->val : NULL, value ? value->len : 0);
+    } else if (!rq->text[0]) {
         if (value)
             reply_text(rq, 0, value->val, value->len);
     } else if (o == REPLY && key && value) {
@@ -425,7 +545,7 @@ static void answer_name(struct ask *a, enum outcome o, const struct pair *key,
     struct asker *x = SLIST_FIRST(&a->below);
 
     if (x)
-        tell_name(x->peer, a->job, x->id, o, key ? key->val : NULL, value ? value->val : NULL,
+        ask_tell(x->peer, a->job, x->id, o, key ? key->val : NULL, value ? value->val : NULL,
                   value ? value->len : 0, why);
     if (rq) {
         fill_reply(rq, o, key, value);
@@ -433,8 +553,6 @@ static void answer_name(struct ask *a, enum outcome o, const struct pair *key,
     }
     ask_free(a);
 }
-
-/* --- answers ----------------------------------------------------------- */
 
 int ask_answer(struct peer *p, struct job *j, const struct msg *m, const char *payload,
                size_t len, struct err *e)

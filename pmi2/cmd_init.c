@@ -87,7 +87,7 @@ enum outcome cmd_initack(struct request *rq, struct err *e)
 
 enum { FULLINIT_JOBID, FULLINIT_RANK, FULLINIT_SRCID, FULLINIT_THREADED, FULLINIT_EXTENSIONS };
 enum { FULLINIT_RANK_OUT = 2, FULLINIT_SIZE, FULLINIT_APPNUM,
-       FULLINIT_EXTENSIONS_OUT };
+       FULLINIT_EXTENSIONS_OUT, FULLINIT_SPAWNER };
 
 /* Which rank the client says it is: -1 if it does not. */
 static long long claimed_rank(const struct request *rq)
@@ -132,6 +132,8 @@ enum outcome cmd_fullinit(struct request *rq, struct err *e)
         c->wide = true;
         reply_text(rq, FULLINIT_EXTENSIONS_OUT, "thrid,abort-text", 16);
     }
+    if (c->job->spawner)
+        reply_text(rq, FULLINIT_SPAWNER, c->job->spawner, strlen(c->job->spawner));
     reply_int(rq, FULLINIT_RANK_OUT, c->member->rank);
     reply_int(rq, FULLINIT_SIZE, c->job->size);
     reply_int(rq, FULLINIT_APPNUM, c->member->appnum);

@@ -6,12 +6,14 @@
 #include <string.h>
 
 /* A job id in an argument that names another space than the caller's own. */
+static bool is_foreign(const struct request *rq, const struct value *id)
+{
+    return id->len && strcmp(id->s, rq->conn->job->id);
+}
+
 static int check_space(const struct request *rq, const struct value *id, struct err *e)
 {
-    if (!id->len || !strcmp(id->s, rq->conn->job->id))
-        return 0;
-    return err_set(e, ERR_INVALID_ARG, "%.64s is not this job, nor one it is connected to",
-                   id->s);
+    return is_foreign(rq, id) ? err_set(e, ERR_INVALID_ARG, "%.64s is not this job", id->s) : 0;
 }
 
 /* Job attributes share the key space of get; nobody may write there. */
@@ -58,13 +60,28 @@ static enum outcome get_attribute(struct request *rq, const char *key, struct er
 
 enum { GET_SPACE, GET_KEY };
 
+/* A key of another job. */
+static enum outcome get_of(struct request *rq, const char *jobid, const char *key,
+                           struct err *e)
+{
+    struct kvs_entry found;
+    int got;
+
+    if (!is_root(rq->conn->server))
+        return ask_job(rq, "job-get", jobid, key, e);
+    got = linked_get(request_job(rq), jobid, key, &found, e);
+    if (got > 0)
+        reply_text(rq, 0, found.value, found.len);
+    return got < 0 ? FAILED : got ? REPLY : NOT_FOUND;
+}
+
 enum outcome cmd_get(struct request *rq, struct err *e)
 {
     const char *key = rq->arg[GET_KEY].s;
     struct kvs_entry found;
 
-    if (check_space(rq, &rq->arg[GET_SPACE], e) < 0)
-        return FAILED;
+    if (is_foreign(rq, &rq->arg[GET_SPACE]))
+        return get_of(rq, rq->arg[GET_SPACE].s, key, e);
     if (is_reserved(key))
         return get_attribute(rq, key, e);
     if (!share_find(request_job(rq), key, &found))

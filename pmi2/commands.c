@@ -45,7 +45,7 @@ static const struct field fullinit_fields[] = {
     { .name = ONLY_2("pmi-version"), .always = "2" },
     { .name = ONLY_2("pmi-subversion"), .always = "0" },
     { .name = ONLY_2("rank") }, { .name = ONLY_2("size") }, { .name = ONLY_2("appnum") },
-    { .name = ONLY_2("extensions") },
+    { .name = ONLY_2("extensions") }, { .name = ONLY_2("spawner-jobid") },
     { .name = ONLY_2("debugged"), .always = "FALSE" },
     { .name = ONLY_2("pmiverbose"), .always = "FALSE" },
     FIELDS_END
@@ -115,6 +115,15 @@ static const struct arg spawn_args[] = {
     { .name = { "spawnssofar" }, .type = ARG_INT, .max = INT_MAX },
     END
 };
+static const struct field spawn_fields[] = {
+    { .name = { { "jobid" }, { "jobid" } } },
+    { .name = { { "errcodes" }, { "errcodes" } } },
+    { .name = ONLY_2("nerrs"), .always = "0" },
+    FIELDS_END
+};
+static const struct arg job_args[] = {
+    { .name = { NULL, "jobid" }, .type = ARG_TEXT, .required = ON_BOTH, .max = LIMIT_JOBID }, END
+};
 static const struct field connect_fields[] = {
     { .name = ONLY_2("kvscopy"), .always = "FALSE" }, FIELDS_END
 };
@@ -161,11 +170,11 @@ const struct command pmi_commands[] = {
     { { "lookup_name", "name-lookup" }, { "lookup_result", "name-lookup-response" },
       IN_SERVICE, HAS_FOUND | HAS_INFO | MISS_IS_FAIL, service_args, lookup_fields, cmd_lookup },
     { { "spawn", "spawn" }, { "spawn_result", "spawn-response" },
-      IN_SERVICE, 0, spawn_args, NULL, cmd_spawn_unsupported },
+      IN_SERVICE, 0, spawn_args, spawn_fields, cmd_spawn },
     { { NULL, "job-connect" }, { NULL, "job-connect-response" },
-      IN_SERVICE, 0, NO_ARGS, connect_fields, cmd_job_unsupported },
+      IN_SERVICE, 0, job_args, connect_fields, cmd_connect },
     { { NULL, "job-disconnect" }, { NULL, "job-disconnect-response" },
-      IN_SERVICE, 0, NO_ARGS, NULL, cmd_job_unsupported },
+      IN_SERVICE, 0, job_args, NULL, cmd_disconnect },
     { { "finalize", "finalize" }, { "finalize_ack", "finalize-response" },
       IN_SERVICE, 0, NO_ARGS, NULL, cmd_finalize },
     { { "abort", "abort" }, { "abort", "abort" },

@@ -63,6 +63,7 @@ struct conn {
     size_t              queued;      /* reply bytes that the host has not sent yet */
     struct buf          later;       /* owned: input to be served when it may go on */
     struct requests     order;       /* parked, by arrival */
+    struct blocks      *blocks;      /* owned: PMI-1: of a spawn that is not complete; or NULL */
 };
 
 struct fence;
@@ -78,6 +79,8 @@ TAILQ_HEAD(peers, peer);
 
 struct ask;
 TAILQ_HEAD(asks, ask);
+TAILQ_HEAD(spawns, spawn);
+struct blocks;
 
 enum { RANK_GONE = 1, RANK_DEAD = 2, RANK_LOST = 4 };    /* has ended; inside PMI; the node
                                                             of it is lost */
@@ -122,6 +125,11 @@ struct job {
     int            gone;             /* members whose process has ended */
     int            gone_all;         /* root: ranks of the job that have */
     bool           lost;             /* root: some of them with their node */
+    void          *link;             /* the host's */
+    char          *spawner;          /* owned: id of the job that has started this one; NULL */
+    struct job   **linked;           /* owned; root: jobs that it is connected to */
+    size_t         nlinked;
+    unsigned       seen;             /* the last walk over connected jobs that came by */
 };
 TAILQ_HEAD(jobs, job);
 
@@ -137,6 +145,8 @@ struct server {
     struct peers          down;      /* owned */
     struct asks           asks;      /* what was asked of the server above */
     unsigned              ask_id;    /* of the last one */
+    struct spawns         spawns;    /* root: that the host is at work on */
+    unsigned              walk;      /* over connected jobs, the last one */
     const struct command **rows;     /* owned array of borrowed rows */
     size_t                nrows;
     const struct command **by_name[WIRES];   /* owned, sorted by that wire's name */
@@ -211,7 +221,8 @@ struct msg *peer_message(struct job *j, const char *cmd);
 typedef int peer_fn(struct peer *p, struct job *j, const struct msg *m, const char *payload,
                     size_t len, struct err *e);
 peer_fn fence_in, fence_out, fence_wait, fence_check, fence_missing, fence_fail, fence_stuck,
-        share_data, ask_get, ask_at, ask_publish, ask_unpublish, ask_lookup, ask_answer;
+        share_data, ask_get, ask_at, ask_publish, ask_unpublish, ask_lookup, ask_answer,
+        ask_link, ask_get_of, ask_spawn_up;
 void peers_free(struct server *s);
 /* A rank that is here has ended, dead: inside PMI. */
 void peers_rank_ended(struct job *j, int rank, bool dead);
@@ -262,8 +273,41 @@ enum outcome ask_name(struct request *rq, const char *cmd, const char *name,
                       const char *port, struct err *e);
 /* The same for an entry by its number (getbyidx). */
 enum outcome ask_index(struct request *rq, long long index, struct err *e);
+/* The same for "job-connect", "job-disconnect", and "job-get" of a key of another job. */
+enum outcome ask_job(struct request *rq, const char *cmd, const char *jobid,
+                     const char *key, struct err *e);
+/* The same for a spawn; and one that a server below asks for. */
+enum outcome ask_spawn(struct request *rq, const struct spawn_request *want, struct err *e);
+int ask_spawn_on(struct peer *p, struct job *j, unsigned id, int rank, const char *request,
+                 size_t len, struct err *e);
+/* Answer question id of a server below.  key: of an entry, the id of a new job, or
+ * NULL; text: the value, or a new job's error codes. */
+void ask_tell(struct peer *p, struct job *j, unsigned id, enum outcome o, const char *key,
+              const char *text, size_t len, const struct err *why);
 /* That peer is gone; p NULL: all end. */
 void asks_forget(struct server *s, const struct peer *p);
+/* That job is. */
+void asks_forget_job(struct job *j);
+
+/* --- starting jobs (cmd_spawn.c) --- */
+
+void spawns_free(struct server *s);
+/* That job, or that server below, is gone (NULL: none). */
+void spawns_forget(struct server *s, const struct job *j, const struct peer *p);
+void blocks_free(struct blocks *b);      /* NULL is fine */
+/* The fields of a reply to spawn; jobid NULL: there is none.  Nothing is copied. */
+void spawn_reply(struct request *rq, const char *jobid, const char *codes, size_t len);
+
+/* --- connected jobs (linked.c), at the root --- */
+
+int  job_connect(struct job *a, struct job *b, struct err *e);
+void job_disconnect(struct job *a, struct job *b);
+void job_unlink(struct job *j);          /* from all */
+/* "job-connect" or "job-disconnect" with the job of that id.  0, or -1 and e. */
+int  linked_run(struct job *j, const char *cmd, const char *id, struct err *e);
+/* What a job that is connected has of a key: 1, 0: nothing, or -1 and e. */
+int  linked_get(struct job *j, const char *id, const char *key, struct kvs_entry *found,
+                struct err *e);
 
 /* --- names (cmd_name.c) --- */
 
@@ -287,6 +331,6 @@ command_fn cmd_init, cmd_initack, cmd_fullinit, cmd_maxes, cmd_appnum, cmd_unive
            cmd_fence, cmd_ring,
            cmd_put_node_attr, cmd_get_node_attr, cmd_get_job_attr,
            cmd_publish, cmd_unpublish, cmd_lookup,
-           cmd_spawn_unsupported, cmd_job_unsupported;
+           cmd_spawn, cmd_connect, cmd_disconnect;
 
 #endif

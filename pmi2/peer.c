@@ -36,6 +36,7 @@ void peer_free(struct peer *p)
     if (!p)
         return;
     asks_forget(p->server, p);
+    spawns_forget(p->server, NULL, p);
     if (p->up)
         p->server->up = NULL;
     else
@@ -296,6 +297,8 @@ static const struct {
     { "gone", on_gone }, { "dead", on_dead }, { "report", on_report },
     { "name-publish", ask_publish }, { "name-unpublish", ask_unpublish },
     { "name-lookup", ask_lookup },
+    { "job-connect", ask_link }, { "job-disconnect", ask_link }, { "job-get", ask_get_of },
+    { "spawn", ask_spawn_up },
 };
 
 static struct job *find_job(struct server *s, const char *id)
@@ -317,8 +320,8 @@ int peer_input(struct peer *p, const struct msg *m, const char *payload, size_t 
         if (strcmp(peer_commands[i].cmd, m->cmd))
             continue;
         j = find_job(p->server, msg_get(m, "job"));
-        if (!j)
-            return err_set(e, ERR_INVALID_ARG, "%s: no such job", m->cmd);
+        if (!j)                          /* it has ended meanwhile */
+            return 0;
         if (peer_commands[i].run(p, j, m, payload, len, e) < 0)
             return err_context(e, "%s", m->cmd);
         return 0;

@@ -24,6 +24,7 @@ struct server *server_new(const struct host_ops *ops, void *host, uint64_t seed,
     TAILQ_INIT(&s->jobs);
     TAILQ_INIT(&s->down);
     TAILQ_INIT(&s->asks);
+    TAILQ_INIT(&s->spawns);
     msg_init(&s->in);
     msg_init(&s->out);
     s->names = kvs_new(seed, LIMIT_NAMES_BYTES);
@@ -37,6 +38,7 @@ struct server *server_new(const struct host_ops *ops, void *host, uint64_t seed,
 static void job_free(struct job *j)
 {
     fences_free(j);
+    job_unlink(j);
     kvs_free(j->kvs);
     kvs_free(j->node);
     kvs_free(j->missing);
@@ -50,7 +52,16 @@ static void job_free(struct job *j)
     free(j->members);
     free(j->map);
     free(j->mapping);
+    free(j->spawner);
     free(j);
+}
+
+void server_remove_job(struct job *j)
+{
+    asks_forget_job(j);
+    spawns_forget(j->server, j, NULL);
+    TAILQ_REMOVE(&j->server->jobs, j, in_server);
+    job_free(j);
 }
 
 void server_free(struct server *s)
@@ -61,6 +72,7 @@ void server_free(struct server *s)
         return;
     peers_free(s);
     asks_forget(s, NULL);
+    spawns_free(s);
     while ((j = TAILQ_FIRST(&s->jobs))) {
         TAILQ_REMOVE(&s->jobs, j, in_server);
         job_free(j);
@@ -230,7 +242,10 @@ struct job *server_add_job(struct server *s, const struct job_spec *spec, struct
     j->used_below = is_root(s);
     j->kvs = kvs_new(s->seed, LIMIT_KVS_BYTES);
     j->node = kvs_new(s->seed, LIMIT_NODE_BYTES);
-    if (add_members(j, spec) < 0 || add_map(j, spec) < 0 || !j->kvs || !j->node)
+    j->link = spec->link;
+    j->spawner = spec->spawner ? strdup(spec->spawner) : NULL;
+    if (add_members(j, spec) < 0 || add_map(j, spec) < 0 || !j->kvs || !j->node ||
+        (spec->spawner && !j->spawner))
         goto nomem;
     j->number = s->job_count++;
     TAILQ_INSERT_TAIL(&s->jobs, j, in_server);
@@ -260,6 +275,7 @@ struct member *job_member(struct job *j, int rank)
 }
 
 const char *job_id(const struct job *j) { return j->id; }
+void *job_link(const struct job *j) { return j->link; }
 size_t job_kvs_bytes(const struct job *j) { return kvs_bytes(j->kvs) + j->late.len; }
 int member_rank(const struct member *m) { return m->rank; }
 struct job *member_job(const struct member *m) { return m->job; }

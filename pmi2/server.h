@@ -22,6 +22,7 @@
 #define PMI2_SERVER_H
 
 #include "pmi2/mapping.h"
+#include "pmi2/spawn.h"
 #include "wire/msg.h"
 
 #include <stdint.h>
@@ -32,6 +33,7 @@ struct member;
 struct conn;
 struct command;              /* pmi2/commands.h */
 struct peer;
+struct spawn;
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
@@ -64,6 +66,9 @@ struct host_ops {
     /* The same to n of them; NULL: one after the other. */
     void (*peer_send_all)(void *host, void *const *links, size_t n, const char *frame,
                           size_t frame_len, const char *payload, size_t len);
+    /* At the root: a rank starts a further job; spawn_done is to say what has become
+     * of it, after this has returned.  NULL: that is not supported. */
+    void (*spawn)(void *host, struct spawn *s);
 };
 
 struct server_options {
@@ -99,14 +104,20 @@ struct job_spec {
     const int  *local;       /* in rising order; copied.  appnums has nlocal entries then */
     int         nlocal;
     int         subtree;     /* ranks here and at all servers below */
+    const char *spawner;     /* id of the job that has started this one, or NULL; copied */
+    void       *link;        /* the host's name for it, if it has one */
 };
 
 /* NULL and e on failure. */
 struct job *server_add_job(struct server *s, const struct job_spec *spec, struct err *e);
+/* Its ranks here have ended, their connections are gone.  Messages about it that are
+ * still on their way are ignored. */
+void        server_remove_job(struct job *j);
 
 /* The member of a rank; NULL if it is not here. */
 struct member *job_member(struct job *j, int rank);
 const char    *job_id(const struct job *j);
+void          *job_link(const struct job *j);
 size_t         job_kvs_bytes(const struct job *j);
 
 int         member_rank(const struct member *m);
@@ -129,6 +140,22 @@ const char       *member_waits_in(const struct member *m);
 void member_ended(struct member *m);
 /* At the root: a rank that is on another node has ended with that node. */
 void job_rank_lost(struct job *j, int rank);
+
+/* Starting jobs, at the root.  The request lives until spawn_done, the job that asks
+ * perhaps not so long: NULL then. */
+const struct spawn_request *spawn_wants(const struct spawn *s);
+struct job *spawn_parent(const struct spawn *s);
+int         spawn_rank(const struct spawn *s);           /* of the parent, which asks */
+/* The new job has been added: its key-value space begins with what was asked for, and
+ * it is connected to its parent.  0, or -1 and e. */
+int         spawn_fill(struct spawn *s, struct job *child, struct err *e);
+/* All processes of child have been started; or (child NULL) it was not to be, for the
+ * reason why.  codes: n of them, by process: 0, or what was wrong, as an errno.  Frees
+ * s. */
+void        spawn_done(struct spawn *s, struct job *child, const int *codes, size_t n,
+                       const struct err *why);
+/* Whether two jobs are connected, directly or by others; at the root. */
+bool        job_connected(struct job *a, struct job *b);
 
 /* Peers.  link: the host's name for it.  The server above comes first of all, before
  * any job; a server that has none is the root.  NULL: no memory. */

@@ -57,7 +57,7 @@ static void fill(struct bundle *b)
     b->envs = calloc(2, sizeof *b->envs);
     strlist_add(&b->envs[0], "A=1=2");
     strlist_add(&b->envs[0], "B=\n");
-    assert_int_equal(place_ranks(p, &b->place, &e), 0);
+    assert_int_equal(place_ranks(p, NULL, &b->place, &e), 0);
 }
 
 static void same_text(const char *a, const char *b)

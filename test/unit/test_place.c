@@ -106,7 +106,7 @@ static void test_cases(void **state)
 
         print_message("  %s\n", cases[i].name);
         make_plan(&p, i);
-        assert_int_equal(place_ranks(&p, &pl, &e), 0);
+        assert_int_equal(place_ranks(&p, NULL, &pl, &e), 0);
         assert_int_equal(pl.size, (int)strlen(cases[i].nodes));
         for (int rank = 0; rank < pl.size; rank++)
             assert_int_equal(placement_node(&pl, rank), cases[i].nodes[rank] - '0');
@@ -135,7 +135,7 @@ static void test_large(void **state)
     for (int i = 0; i < 4096; i++)
         plan_add_host(&p, "h")->slots = 16;
     plan_add_app(&p)->n = 100000;
-    assert_int_equal(place_ranks(&p, &pl, &e), 0);
+    assert_int_equal(place_ranks(&p, NULL, &pl, &e), 0);
     assert_int_equal(pl.nruns, 4096 + (100000 - 65536 + 15) / 16);
     for (int rank = 0; rank < 100000; rank++)
         assert_int_equal(placement_node(&pl, rank), rank / 16 % 4096);
@@ -157,7 +157,7 @@ static void test_many_blocks(void **state)
         assert_non_null(plan_add_host(&p, "h"));
     for (int i = 0; i < 20000; i++)
         plan_add_app(&p)->n = 1;
-    assert_int_equal(place_ranks(&p, &pl, &e), 0);
+    assert_int_equal(place_ranks(&p, NULL, &pl, &e), 0);
     assert_int_equal(placement_node(&pl, 19999), 19999 % 4096);
     placement_clear(&pl);
     plan_clear(&p);
@@ -193,7 +193,7 @@ static void test_memory(void **state)
     do {
         before = memory_live;
         memory_after(n++);
-        rc = place_ranks(&p, &pl, &e);
+        rc = place_ranks(&p, NULL, &pl, &e);
         assert_true(memory_hit || rc == 0);      /* qsort can do without, too */
         memory_end();
         placement_clear(&pl);

@@ -1,5 +1,5 @@
-/* node_start.c - give every rank its descriptors and environment, and start it. */
-#include "mpiexec_lite/node.h"
+/* crew_start.c - give every rank its descriptors and environment, and start it. */
+#include "mpiexec_lite/crew.h"
 
 #include "mpiexec_lite/env.h"
 
@@ -80,53 +80,53 @@ static int no_input(struct node *n)
 }
 
 /* stdin of a rank: a pipe of the feed, our own or a file, or nothing. */
-static int make_input(struct node *n, int rank, struct ends *x)
+static int make_input(struct crew *c, int rank, struct ends *x)
 {
-    const struct plan *p = n->args.plan;
+    const struct plan *p = c->args.plan;
     bool chosen = p->stdin_mode == STDIN_ALL ||
                   (p->stdin_mode != STDIN_NONE && p->stdin_rank == rank);
 
-    if (chosen && n->feed)
+    if (chosen && c->feed)
         return make_pipe(x, 1);
     x->lent = true;
-    x->theirs = chosen ? n->args.input : no_input(n);
+    x->theirs = chosen ? c->args.input : no_input(c->node);
     return x->theirs < 0 ? -1 : 0;
 }
 
 /* Merged with stdout, stderr is the same pipe, so that a rank's own order stays. */
-static int make_errors(struct node *n, struct rank_ends *x)
+static int make_errors(struct crew *c, struct rank_ends *x)
 {
-    if (!n->args.plan->merge)
+    if (!c->args.plan->merge)
         return make_pipe(&x->err, 0);
     x->err.theirs = x->out.theirs;
     x->err.lent = true;
     return 0;
 }
 
-static int make_ends(struct node *n, int rank, struct rank_ends *x)
+static int make_ends(struct crew *c, int rank, struct rank_ends *x)
 {
     static const struct ends none = { -1, -1, false };
 
     *x = (struct rank_ends){ none, none, none, none };
-    if ((!n->listener && make_pmi(&x->pmi) < 0) || make_pipe(&x->out, 0) < 0 ||
-        make_errors(n, x) < 0 || make_input(n, rank, &x->in) < 0)
+    if ((!c->listener && make_pmi(&x->pmi) < 0) || make_pipe(&x->out, 0) < 0 ||
+        make_errors(c, x) < 0 || make_input(c, rank, &x->in) < 0)
         return -1;
     return 0;
 }
 
 /* The launcher's ends go to those who serve them; on failure too they are taken. */
-static int take_ends(struct node *n, struct rank *r, struct rank_ends *x, struct err *e)
+static int take_ends(struct crew *c, struct rank *r, struct rank_ends *x, struct err *e)
 {
-    int rc = output_add(n->output, r->rank, x->out.ours, x->err.ours, e);
+    int rc = output_add(c->output, r->rank, x->out.ours, x->err.ours, e);
 
     x->out.ours = x->err.ours = -1;
     if (rc < 0)
         close_ours(x);
-    if (x->in.ours >= 0 && feed_add(n->feed, x->in.ours) < 0)
+    if (x->in.ours >= 0 && feed_add(c->feed, x->in.ours) < 0)
         rc = err_set(e, ERR_NOMEM, "no memory for stdin");
     x->in.ours = -1;
-    if (x->pmi.ours >= 0 && pmi_conn_init(&r->conn, &n->conn_env, n->job,
-                                          job_member(n->job, r->rank), x->pmi.ours) < 0)
+    if (x->pmi.ours >= 0 && pmi_conn_init(&r->conn, &c->node->conn_env, c->job,
+                                          job_member(c->job, r->rank), x->pmi.ours) < 0)
         rc = err_set(e, ERR_NOMEM, "no memory for rank %d", r->rank);
     x->pmi.ours = -1;
     return rc;
@@ -139,18 +139,19 @@ struct block {
     size_t       common;         /* entries of envp that all have */
 };
 
-static pid_t start_process(struct node *n, const struct rank *r, struct block *b,
+static pid_t start_process(struct crew *c, const struct rank *r, struct block *b,
                            const struct rank_ends *x, const char **step)
 {
-    const struct app *app = &n->args.plan->apps[b->app];
-    struct rank_env vars = { .fd = x->pmi.theirs, .rank = r->rank, .size = n->args.place->size,
-                             .port = n->listener ? listen_address(n->listener) : NULL,
-                             .local_rank = (int)(r - n->ranks), .local_size = n->n,
-                             .jobid = n->args.jobid, .hostname = n->args.hostname };
-    struct child_spec spec = { .path = n->args.programs[b->app], .argv = app->argv.v,
+    const struct app *app = &c->args.plan->apps[b->app];
+    struct rank_env vars = { .fd = x->pmi.theirs, .rank = r->rank, .size = c->args.place->size,
+                             .port = c->listener ? listen_address(c->listener) : NULL,
+                             .local_rank = (int)(r - c->ranks), .local_size = c->n,
+                             .jobid = c->args.jobid,
+                             .spawned = c->args.spawner != NULL, .hostname = c->node->args.hostname };
+    struct child_spec spec = { .path = c->args.programs[b->app], .argv = app->argv.v,
                                .envp = b->envp, .dir = app->wdir, .in = x->in.theirs,
                                .out = x->out.theirs, .err = x->err.theirs,
-                               .keep = x->pmi.theirs, .user = n->args.user };
+                               .keep = x->pmi.theirs, .user = c->node->args.user };
     char text[ENV_RANK_TEXT];
 
     *step = "environment";
@@ -161,49 +162,49 @@ static pid_t start_process(struct node *n, const struct rank *r, struct block *b
     return child_start(&spec, step);
 }
 
-static void failed_to_start(struct node *n, int rank, size_t app, const char *step,
+static void failed_to_start(struct crew *c, int rank, size_t app, const char *step,
                             int errnum)
 {
     char text[PATH_MAX + 16];
 
     if (!strcmp(step, "chdir"))
-        snprintf(text, sizeof text, "chdir to %s", n->args.plan->apps[app].wdir);
+        snprintf(text, sizeof text, "chdir to %s", c->args.plan->apps[app].wdir);
     else
         snprintf(text, sizeof text, "%s", step);
-    n->ops->not_started(n->host, rank, text, errnum);
+    c->node->ops->not_started(c->node->host, c, rank, text, errnum);
 }
 
 /* False when the rank could not be started, which is told.  Our ends are taken first,
  * as an output file that cannot be opened should start nothing. */
-static bool start_rank(struct node *n, struct rank *r, struct block *b)
+static bool start_rank(struct crew *c, struct rank *r, struct block *b)
 {
     const char *step = "descriptors";
     struct rank_ends x;
     struct err e = { 0 };
     pid_t pid = -1;
 
-    if (make_ends(n, r->rank, &x) < 0) {
-        failed_to_start(n, r->rank, b->app, step, errno);
+    if (make_ends(c, r->rank, &x) < 0) {
+        failed_to_start(c, r->rank, b->app, step, errno);
         close_ours(&x);
-    } else if (take_ends(n, r, &x, &e) < 0) {
-        n->ops->broken(n->host, e.text);
+    } else if (take_ends(c, r, &x, &e) < 0) {
+        c->node->ops->broken(c->node->host, e.text);
     } else {
-        pid = start_process(n, r, b, &x, &step);
+        pid = start_process(c, r, b, &x, &step);
         if (pid < 0)
-            failed_to_start(n, r->rank, b->app, step, errno);
+            failed_to_start(c, r->rank, b->app, step, errno);
     }
     close_theirs(&x);
     if (pid < 0)
         return false;
     r->pid = pid;
-    n->running++;
-    n->ops->started(n->host, r->rank, pid);
+    c->running++;
+    c->node->ops->started(c->node->host, c, r->rank, pid);
     return true;
 }
 
-static int prepare_block(struct node *n, struct block *b, size_t app, struct err *e)
+static int prepare_block(struct crew *c, struct block *b, size_t app, struct err *e)
 {
-    const struct strlist *env = &n->args.envs[app];
+    const struct strlist *env = &c->args.envs[app];
 
     free(b->envp);
     b->app = app;
@@ -217,32 +218,32 @@ static int prepare_block(struct node *n, struct block *b, size_t app, struct err
 }
 
 /* Three descriptors a rank, and more for what it asks; some for everything else. */
-int node_check_files(struct node *n, struct err *e)
+int crew_check_files(struct crew *c, struct err *e)
 {
-    size_t each = 3 + !!n->feed + !!n->args.plan->outfile + !!n->args.plan->errfile;
-    size_t want = (size_t)n->n * each + 64;
-    struct rlimit now = n->args.user->files;
+    size_t each = 3 + !!c->feed + !!c->args.plan->outfile + !!c->args.plan->errfile;
+    size_t want = (size_t)c->n * each + 64;
+    struct rlimit now = c->node->args.user->files;
 
     now.rlim_cur = now.rlim_max;
     setrlimit(RLIMIT_NOFILE, &now);
     getrlimit(RLIMIT_NOFILE, &now);
     if (now.rlim_cur < want)
         return err_set(e, ERR_OTHER, "%d ranks need %zu descriptors, the limit is %ju "
-                       "(ulimit -n)", n->n, want, (uintmax_t)now.rlim_cur);
+                       "(ulimit -n)", c->n, want, (uintmax_t)now.rlim_cur);
     return 0;
 }
 
-int node_start(struct node *n, struct err *e)
+int crew_start(struct crew *c, struct err *e)
 {
     struct block b = { .app = SIZE_MAX };
     int rc = 0;
 
-    for (int i = 0; i < n->n && rc == 0; i++) {
-        size_t app = plan_app_of(n->args.plan, n->ranks[i].rank);
+    for (int i = 0; i < c->n && rc == 0; i++) {
+        size_t app = plan_app_of(c->args.plan, c->ranks[i].rank);
 
         if (app != b.app)
-            rc = prepare_block(n, &b, app, e);
-        if (rc < 0 || !start_rank(n, &n->ranks[i], &b))
+            rc = prepare_block(c, &b, app, e);
+        if (rc < 0 || !start_rank(c, &c->ranks[i], &b))
             break;
     }
     free(b.envp);

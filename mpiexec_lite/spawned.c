@@ -1,0 +1,258 @@
+/* spawned.c - see spawned.h */
+#include "mpiexec_lite/spawned.h"
+
+#include "mpiexec_lite/env.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- soft -------------------------------------------------------------- */
+
+/* a, a:b or a:b:c at *s.  False: it is none of these. */
+static bool take_triplet(const char **s, long *a, long *b, long *c)
+{
+    long *to[] = { a, b, c };
+    size_t n = 0;
+    char *end;
+
+    do {
+        *to[n++] = strtol(*s, &end, 10);
+        if (end == *s)
+            return false;
+        *s = end;
+    } while (n < 3 && **s == ':' && ++*s);
+    if (n == 1)
+        *b = *a;
+    if (n < 3)
+        *c = 1;
+    return *c && (!**s || **s == ',');
+}
+
+/* The largest of a, a+c, ... up to b that is at most max; -1: none. */
+static long largest(long a, long b, long c, long max)
+{
+    long low = c > 0 ? a : b, high = c > 0 ? b : a, step = labs(c);
+
+    if (c < 0)                           /* the last one that is reached going down */
+        low = a - (a - b) / step * step;
+    if (high > max)
+        high = max;
+    if (low < 0)
+        low += (-low + step - 1) / step * step;
+    return high < low ? -1 : low + (high - low) / step * step;
+}
+
+int spawned_soft(const char *list, int max, struct err *e)
+{
+    long best = -1, a, b, c, found;
+
+    for (const char *s = list;; s++) {
+        if (!take_triplet(&s, &a, &b, &c))
+            return err_set(e, ERR_INVALID_VAL, "soft: numbers or ranges a:b:c, separated by "
+                           "commas, wanted, not '%.60s'", list);
+        found = largest(a, b, c, max);
+        if (found > best)
+            best = found;
+        if (!*s)
+            break;
+    }
+    if (best < 0)
+        return err_set(e, ERR_INVALID_VAL, "soft: no number of '%.60s' is at most %d", list, max);
+    return (int)best;
+}
+
+/* --- one command ------------------------------------------------------- */
+
+static int no_memory(struct err *e)
+{
+    return err_set(e, ERR_NOMEM, "no memory for a spawn");
+}
+
+static int set_text(char **at, const char *text, struct err *e)
+{
+    *at = text ? strdup(text) : NULL;
+    return text && !*at ? no_memory(e) : 0;
+}
+
+/* The nodes of a list of names. */
+static int set_nodes(struct app *a, const struct plan *p, const char *list, struct err *e)
+{
+    for (size_t n; *list; list += n + (list[n] == ',')) {
+        char name[256];
+        size_t *nodes;
+        int node;
+
+        n = strcspn(list, ",");
+        if (!n)
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), list);
+        node = plan_find_host(p, name);
+        if (node < 0)
+            return err_set(e, ERR_INVALID_VAL, "%.200s is none of the hosts of this job", name);
+        nodes = reallocarray(a->nodes, a->nnodes + 1, sizeof *nodes);
+        if (!nodes)
+            return no_memory(e);
+        a->nodes = nodes;
+        a->nodes[a->nnodes++] = (size_t)node;
+    }
+    return a->nnodes ? 0 : err_set(e, ERR_INVALID_VAL, "the list of hosts is empty");
+}
+
+/* Lines of NAME=VALUE replace what is in the environment. */
+static int set_env(struct strlist *env, const char *lines, struct err *e)
+{
+    for (size_t n; *lines; lines += n + (lines[n] == '\n')) {
+        size_t name = env_name_len(lines);
+        size_t i = 0;
+
+        n = strcspn(lines, "\n");
+        if (!n)
+            continue;
+        if (!name || name >= n)
+            return err_set(e, ERR_INVALID_VAL, "env: NAME=VALUE, one a line, wanted");
+        if (env_is_ours(lines, name))
+            continue;
+        while (i < env->n && strncmp(env->v[i], lines, name + 1))
+            i++;
+        if (i < env->n) {
+            free(env->v[i]);
+            env->v[i] = env->v[--env->n];
+            env->v[env->n] = NULL;
+        }
+        if (strlist_add_bytes(env, lines, n) < 0)
+            return no_memory(e);
+    }
+    return 0;
+}
+
+static bool is_known(const char *key)
+{
+    static const char *const known[] = { "wdir", "path", "host", "hosts", "soft", "env" };
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strcmp(key, known[i]))
+            return true;
+    return false;
+}
+
+static int note_unknown(struct plan *p, const struct spawn_command *c, struct err *e)
+{
+    for (size_t i = 0; i < c->info.n; i++) {
+        char text[200];
+
+        if (is_known(c->info.v[i].key))
+            continue;
+        snprintf(text, sizeof text, "spawn of %.60s: info key %.80s changes nothing", c->program,
+                 c->info.v[i].key);
+        if (strlist_add(&p->warnings, text) < 0)
+            return no_memory(e);
+    }
+    return 0;
+}
+
+static int set_argv(struct app *a, const struct spawn_command *c, struct err *e)
+{
+    if (strlist_add(&a->argv, c->program) < 0)
+        return no_memory(e);
+    for (size_t i = 0; i < c->nargs; i++)
+        if (strlist_add(&a->argv, c->args[i]) < 0)
+            return no_memory(e);
+    return 0;
+}
+
+/* Make block a of a command; like: the block of the rank that asks. */
+static int make_app(struct plan *p, struct app *a, struct strlist *env, const struct app *like,
+                    const struct spawn_command *c, int *code, struct err *e)
+{
+    const char *wdir = spawn_info(c, "wdir"), *path = spawn_info(c, "path"),
+               *soft = spawn_info(c, "soft"), *vars = spawn_info(c, "env"),
+               *host = spawn_info(c, "host");
+
+    if (!host)
+        host = spawn_info(c, "hosts");
+    *code = EINVAL;
+    a->n = soft ? spawned_soft(soft, c->procs, e) : c->procs;
+    if (a->n == 0)
+        return err_set(e, ERR_INVALID_VAL, "no process of %.100s is wanted", c->program);
+    if (a->n < 0 || set_argv(a, c, e) < 0 || (vars && set_env(env, vars, e) < 0) ||
+        set_text(&a->wdir, wdir ? wdir : like->wdir, e) < 0 ||
+        set_text(&a->path, path ? path : like->path, e) < 0 || note_unknown(p, c, e) < 0)
+        return -1;
+    *code = EHOSTUNREACH;
+    return host ? set_nodes(a, p, host, e) : 0;
+}
+
+/* --- all of them ------------------------------------------------------- */
+
+/* A deep copy, by way of its bytes. */
+static int copy(const struct bundle *from, struct bundle *to, struct err *e)
+{
+    struct buf bytes = BUF_INIT;
+    int rc;
+
+    bundle_write(from, &bytes);
+    rc = bytes.failed ? no_memory(e) : bundle_read(to, buf_bytes(&bytes), bytes.len, e);
+    buf_clear(&bytes);
+    return rc;
+}
+
+static int copy_list(const struct strlist *from, struct strlist *to, struct err *e)
+{
+    for (size_t i = 0; i < from->n; i++)
+        if (strlist_add(to, from->v[i]) < 0)
+            return no_memory(e);
+    return 0;
+}
+
+/* Replace the blocks of *out, which are the parent's, by those of the request. */
+static int make_apps(struct bundle *out, size_t like, const struct spawn_request *r,
+                     struct spawn_blame *blame, struct err *e)
+{
+    struct plan old = { .apps = out->plan.apps, .napps = out->plan.napps };
+    struct strlist *envs = out->envs;
+    int rc = 0;
+
+    out->plan.apps = NULL;
+    out->plan.napps = 0;
+    out->envs = calloc(r->n, sizeof *out->envs);
+    for (size_t i = 0; i < r->n && rc == 0; i++) {
+        struct app *a = out->envs ? plan_add_app(&out->plan) : NULL;
+
+        blame->command = i;
+        if (!a || copy_list(&envs[like], &out->envs[i], e) < 0)
+            rc = no_memory(e);
+        else
+            rc = make_app(&out->plan, a, &out->envs[i], &old.apps[like], &r->commands[i],
+                          &blame->code, e);
+    }
+    for (size_t i = 0; i < old.napps; i++)
+        strlist_clear(&envs[i]);
+    free(envs);
+    plan_clear(&old);
+    return rc;
+}
+
+int spawned_bundle(const struct bundle *parent, int rank, const struct spawn_request *r,
+                   const long *used, const char *jobid, struct bundle *out,
+                   struct spawn_blame *blame, struct err *e)
+{
+    *blame = (struct spawn_blame){ 0, EAGAIN };
+    *out = (struct bundle){ 0 };
+    if (spawn_size(r) > PLAN_RANKS_MAX) {
+        blame->code = EINVAL;
+        return err_set(e, ERR_INVALID_VAL, "%lld processes, at most %d can be started",
+                       spawn_size(r), PLAN_RANKS_MAX);
+    }
+    if (copy(parent, out, e) < 0 ||
+        make_apps(out, plan_app_of(&parent->plan, rank), r, blame, e) < 0)
+        return -1;
+    free(out->jobid);
+    out->jobid = NULL;
+    out->plan.stdin_mode = STDIN_NONE;
+    placement_clear(&out->place);
+    blame->code = EAGAIN;
+    return set_text(&out->jobid, jobid, e) < 0 ? -1
+           : place_ranks(&out->plan, used, &out->place, e);
+}

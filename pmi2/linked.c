@@ -1,0 +1,136 @@
+/* linked.c - jobs that are connected.
+ *
+ * The root knows the connections; they are transitive: a job is connected to all that
+ * its own are connected to (PMI v2 API draft, PMI2_Job_Connect). */
+#include "pmi2/core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_linked(const struct job *a, const struct job *b)
+{
+    for (size_t i = 0; i < a->nlinked; i++)
+        if (a->linked[i] == b)
+            return true;
+    return false;
+}
+
+static int add_link(struct job *a, struct job *b)
+{
+    struct job **v = reallocarray(a->linked, a->nlinked + 1, sizeof *v);
+
+    if (!v)
+        return -1;
+    a->linked = v;
+    v[a->nlinked++] = b;
+    return 0;
+}
+
+static void remove_link(struct job *a, const struct job *b)
+{
+    for (size_t i = 0; i < a->nlinked; i++)
+        if (a->linked[i] == b) {
+            a->linked[i] = a->linked[--a->nlinked];
+            return;
+        }
+}
+
+int job_connect(struct job *a, struct job *b, struct err *e)
+{
+    if (a == b || is_linked(a, b))
+        return 0;
+    if (add_link(a, b) < 0 || add_link(b, a) < 0) {
+        remove_link(a, b);
+        return err_set(e, ERR_NOMEM, "no memory to connect jobs");
+    }
+    return 0;
+}
+
+void job_disconnect(struct job *a, struct job *b)
+{
+    remove_link(a, b);
+    remove_link(b, a);
+}
+
+void job_unlink(struct job *j)
+{
+    while (j->nlinked)
+        job_disconnect(j, j->linked[j->nlinked - 1]);
+    free(j->linked);
+    j->linked = NULL;
+}
+
+/* Come by everything that is connected to j; each job once. */
+static bool reaches(struct job *j, const struct job *to, unsigned walk)
+{
+    if (j == to)
+        return true;
+    j->seen = walk;
+    for (size_t i = 0; i < j->nlinked; i++)
+        if (j->linked[i]->seen != walk && reaches(j->linked[i], to, walk))
+            return true;
+    return false;
+}
+
+bool job_connected(struct job *a, struct job *b)
+{
+    return a == b || reaches(a, b, ++a->server->walk);
+}
+
+/* --- commands ---------------------------------------------------------- */
+
+static struct job *named(struct job *j, const char *id, struct err *e)
+{
+    struct job *other;
+
+    TAILQ_FOREACH(other, &j->server->jobs, in_server)
+        if (!strcmp(other->id, id))
+            return other;
+    err_set(e, ERR_INVALID_ARG, "there is no job %.64s here", id);
+    return NULL;
+}
+
+int linked_run(struct job *j, const char *cmd, const char *id, struct err *e)
+{
+    struct job *other = named(j, id, e);
+
+    if (!other)
+        return -1;
+    if (!strcmp(cmd, "job-connect"))
+        return job_connect(j, other, e);
+    if (!is_linked(j, other))
+        return err_set(e, ERR_INVALID_ARG, "job %.64s is not connected to this one", id);
+    job_disconnect(j, other);
+    return 0;
+}
+
+int linked_get(struct job *j, const char *id, const char *key, struct kvs_entry *found,
+               struct err *e)
+{
+    struct job *other = named(j, id, e);
+
+    if (!other)
+        return -1;
+    if (!job_connected(j, other))
+        return err_set(e, ERR_INVALID_ARG, "job %.64s is not connected to this one", id);
+    return kvs_get(other->kvs, key, found);
+}
+
+static enum outcome run(struct request *rq, const char *cmd, struct err *e)
+{
+    const struct value *id = &rq->arg[0];
+
+    if (!is_root(rq->conn->server))
+        return ask_job(rq, cmd, id->s, NULL, e);
+    return linked_run(request_job(rq), cmd, id->s, e) < 0 ? FAILED : REPLY;
+}
+
+enum outcome cmd_connect(struct request *rq, struct err *e)
+{
+    return run(rq, "job-connect", e);
+}
+
+enum outcome cmd_disconnect(struct request *rq, struct err *e)
+{
+    return run(rq, "job-disconnect", e);
+}
