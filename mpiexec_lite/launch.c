@@ -1,6 +1,8 @@
 /* launch.c - see launch.h */
 #include "mpiexec_lite/launch.h"
 
+#include "mpiexec_lite/now.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -93,7 +95,8 @@ static void end_job(struct launch *l, double now, int status, int step)
     if (l->ending)
         return;
     l->ending = true;
-    l->status = status;
+    if (!l->status)                      /* a failure that did not end it was earlier */
+        l->status = status;
     l->stuck_at = l->deadline = 0;
     l->next_kill = step;
     kill_step(l, now);
@@ -345,13 +348,6 @@ void launch_reader_gone(struct launch *l, double now)
 }
 
 /* --- time -------------------------------------------------------------- */
-
-static double earlier(double a, double b)
-{
-    if (!(a > 0))
-        return b;
-    return b > 0 && b < a ? b : a;
-}
 
 double launch_due(const struct launch *l)
 {

@@ -5,6 +5,7 @@
 #include "mpiexec_lite/now.h"
 #include "wire/limits.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,6 +16,10 @@
 #include <unistd.h>
 
 enum { READ_SIZE = 65536, WRITE_SIZE = 65536, WRITE_PIECES = 64, NOISE_MAX = 65536 };
+
+static_assert(LIMIT_CHUNK == LINK_WINDOW / 4, "bulk comes in quarters of the window");
+
+static const char *const class_names[LINK_CLASSES] = { "control", "data", "bulk" };
 
 /* --- end --------------------------------------------------------------- */
 
@@ -49,8 +54,16 @@ void link_shut(struct link *l)
 
 struct blob {
     unsigned refs;
-    size_t   len;
+    size_t   len, payload;               /* of len */
     char     data[];
+};
+
+struct frame_piece {                     /* one frame that waits */
+    struct piece piece;                  /* first: the flow knows no more */
+    size_t       len;
+    struct link *from;                   /* who gets credit when it has gone; or NULL */
+    struct blob *shared;                 /* where its bytes are, or NULL: */
+    char         data[];
 };
 
 struct blob *blob_new(const char *frame, size_t frame_len, const char *payload, size_t len)
@@ -61,6 +74,7 @@ struct blob *blob_new(const char *frame, size_t frame_len, const char *payload, 
         fatal("out of memory", 0);
     b->refs = 1;
     b->len = frame_len + len;
+    b->payload = len;
     memcpy(b->data, frame, frame_len);
     if (len)
         memcpy(b->data + frame_len, payload, len);
@@ -73,19 +87,26 @@ void blob_drop(struct blob *b)
         free(b);
 }
 
+static struct frame_piece *whole(struct piece *p)
+{
+    return (struct frame_piece *)p;
+}
+
 static void piece_free(struct piece *p)
 {
-    if (p->shared)
-        blob_drop(p->shared);
+    if (whole(p)->shared)
+        blob_drop(whole(p)->shared);
     free(p);
 }
 
-static void drop_pieces(struct pieces *all)
+static void drop_pieces(struct link *l)
 {
     struct piece *p;
 
-    while ((p = STAILQ_FIRST(all))) {
-        STAILQ_REMOVE_HEAD(all, next);
+    while ((p = flow_drop(&l->flow)))
+        piece_free(p);
+    while ((p = STAILQ_FIRST(&l->now))) {
+        STAILQ_REMOVE_HEAD(&l->now, next);
         piece_free(p);
     }
 }
@@ -99,9 +120,7 @@ void link_free(struct link *l)
         close(l->out);
     if (l->in >= 0)
         close(l->in);
-    for (int c = 0; c < LINK_CLASSES; c++)
-        drop_pieces(&l->wait[c]);
-    drop_pieces(&l->now);
+    drop_pieces(l);
     framer_clear(&l->framer);
     msg_clear(&l->msg);
     buf_clear(&l->head);
@@ -112,41 +131,17 @@ void link_free(struct link *l)
 
 /* --- writing ----------------------------------------------------------- */
 
-static struct piece *next_piece(struct link *l)
-{
-    struct piece *p;
-
-    for (int c = 0; c < LINK_CLASSES; c++) {
-        p = STAILQ_FIRST(&l->wait[c]);
-        if (!p)
-            continue;
-        if (p->bulk > l->credit || (p->bulk && l->going))
-            return NULL;                 /* without credit, or not alone: later */
-        STAILQ_REMOVE_HEAD(&l->wait[c], next);
-        return p;
-    }
-    return NULL;
-}
-
 /* What goes out in the next writes: whole frames, up to about WRITE_SIZE. */
 static void fill(struct link *l)
 {
-    bool room = false;
     struct piece *p;
 
-    while (l->going < WRITE_SIZE && (p = next_piece(l))) {
+    while (l->going < WRITE_SIZE && (p = flow_next(&l->flow, l->going > 0))) {
         STAILQ_INSERT_TAIL(&l->now, p, next);
-        l->going += p->len;
-        if (p->bulk) {
-            l->credit -= p->bulk;
-            l->queued -= p->bulk;
-            room = true;
-            if (p->from)
-                link_grant(p->from, p->bulk);
-        }
+        l->going += whole(p)->len;
+        if (whole(p)->from)
+            link_grant(whole(p)->from, p->class, p->cost);
     }
-    if (room && l->ops->room)
-        l->ops->room(l->host, l);
 }
 
 /* So many bytes of l->now have gone. */
@@ -156,8 +151,8 @@ static void gone(struct link *l, size_t n)
 
     l->going -= n;
     n += l->done;
-    while ((p = STAILQ_FIRST(&l->now)) && n >= p->len) {
-        n -= p->len;
+    while ((p = STAILQ_FIRST(&l->now)) && n >= whole(p)->len) {
+        n -= whole(p)->len;
         STAILQ_REMOVE_HEAD(&l->now, next);
         piece_free(p);
     }
@@ -171,10 +166,11 @@ static ssize_t write_pieces(struct link *l)
     int n = 0;
 
     STAILQ_FOREACH(p, &l->now, next) {
+        struct frame_piece *f = whole(p);
         size_t skip = n ? 0 : l->done;
 
-        v[n++] = (struct iovec){ (p->shared ? p->shared->data : p->data) + skip,
-                                 p->len - skip };
+        v[n++] = (struct iovec){ (f->shared ? f->shared->data : f->data) + skip,
+                                 f->len - skip };
         if (n == WRITE_PIECES)
             break;
     }
@@ -228,17 +224,15 @@ static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
 static void queue(struct link *l, enum link_class c, const char *frame, size_t frame_len,
                   const char *payload, size_t len, struct link *from)
 {
-    struct piece *p = malloc(sizeof *p + frame_len + len);
+    struct frame_piece *p = malloc(sizeof *p + frame_len + len);
 
     if (!p)
         fatal("out of memory", 0);
-    *p = (struct piece){ .len = frame_len + len, .bulk = c == LINK_BULK ? len : 0,
-                         .from = from };
+    *p = (struct frame_piece){ .len = frame_len + len, .from = from };
     memcpy(p->data, frame, frame_len);
     if (len)
         memcpy(p->data + frame_len, payload, len);
-    STAILQ_INSERT_TAIL(&l->wait[c], p, next);
-    l->queued += p->bulk;
+    flow_add(&l->flow, c, &p->piece, len);
     if (!ev_is_pending(&l->prepare))     /* the loop may be past it, before its wait */
         ev_feed_event(l->loop, &l->prepare, EV_PREPARE);
 }
@@ -252,15 +246,15 @@ void link_send(struct link *l, enum link_class c, const char *frame, size_t fram
 
 void link_send_blob(struct link *l, enum link_class c, struct blob *b)
 {
-    struct piece *p = l->closed ? NULL : malloc(sizeof *p);
+    struct frame_piece *p = l->closed ? NULL : malloc(sizeof *p);
 
     if (l->closed)
         return;
     if (!p)
         fatal("out of memory", 0);
-    *p = (struct piece){ .len = b->len, .shared = b };
+    *p = (struct frame_piece){ .len = b->len, .shared = b };
     b->refs++;
-    STAILQ_INSERT_TAIL(&l->wait[c], p, next);
+    flow_add(&l->flow, c, &p->piece, b->payload);
 }
 
 void link_message(struct link *l, enum link_class c, struct msg *m, const char *payload,
@@ -278,63 +272,98 @@ void link_message(struct link *l, enum link_class c, struct msg *m, const char *
     buf_clear(&frame);
 }
 
-size_t link_room(const struct link *l)
+size_t link_room(const struct link *l, enum link_class c)
 {
-    return l->closed || l->credit <= l->queued ? 0 : l->credit - l->queued;
+    return l->closed ? 0 : flow_room(&l->flow, c);
 }
 
-static void send_number(struct link *l, const char *cmd, const char *key, long long n)
+static void send_beat(struct link *l)
 {
     struct msg m;
 
     msg_init(&m);
-    msg_start(&m, cmd);
-    if (key)
-        msg_int(&m, key, n);
+    msg_start(&m, "beat");
+    link_message(l, LINK_CONTROL, &m, NULL, 0, NULL);
+    msg_clear(&m);
+}
+
+static void send_credit(struct link *l, enum link_class c, size_t n)
+{
+    struct msg m;
+
+    msg_init(&m);
+    msg_start(&m, "credit");
+    msg_str(&m, "class", class_names[c]);
+    msg_int(&m, "bytes", (long long)n);
     link_message(l, LINK_CONTROL, &m, NULL, 0, NULL);
     msg_clear(&m);
 }
 
 int link_take(struct link *l, size_t len, struct err *e)
 {
-    if (len > LIMIT_CHUNK || l->open + l->owed + len > LINK_WINDOW)
-        return err_set(e, ERR_LENGTH, "%zu bytes of bulk came without credit", len);
-    l->open += len;
-    return 0;
+    return flow_take(&l->flow, LINK_BULK, len, e);
 }
 
-void link_grant(struct link *l, size_t len)
+size_t link_hold(struct link *l)
 {
-    l->open -= len < l->open ? len : l->open;
-    l->owed += len;
-    if (l->owed < LINK_WINDOW / 4 || l->closed)
-        return;
-    send_number(l, "credit", "bytes", (long long)l->owed);
-    l->owed = 0;
+    size_t cost = l->fresh;
+
+    l->fresh = 0;
+    return cost;
+}
+
+void link_grant(struct link *l, enum link_class c, size_t cost)
+{
+    size_t n = flow_grant(&l->flow, c, cost);
+
+    if (n)
+        send_credit(l, c, n);
 }
 
 bool link_idle(const struct link *l)
 {
-    for (int c = 0; c < LINK_CLASSES; c++)
-        if (!STAILQ_EMPTY(&l->wait[c]))
-            return false;
-    return !l->going;
+    return flow_idle(&l->flow) && !l->going;
 }
 
 /* --- reading ----------------------------------------------------------- */
 
+/* The class of credit; LINK_CLASSES: none that costs any. */
+static enum link_class take_class(const struct msg *m)
+{
+    const char *name = msg_get(m, "class");
+    int c = LINK_DATA;
+
+    while (c < LINK_CLASSES && (!name || strcmp(name, class_names[c])))
+        c++;
+    return (enum link_class)c;
+}
+
 static int take_credit(struct link *l, const struct msg *m, struct err *e)
 {
     const struct pair *p = msg_find(m, "bytes");
+    enum link_class c = take_class(m);
     long long n;
 
+    if (c == LINK_CLASSES)
+        return err_set(e, ERR_INVALID_ARG, "credit without class");
     if (!p || pair_int(p, 0, LINK_WINDOW, &n, e) < 0)
         return err_set(e, ERR_INVALID_ARG, "credit without bytes");
-    if (l->credit + (size_t)n > LINK_WINDOW)
-        return err_set(e, ERR_INVALID_ARG, "more credit than there is");
-    l->credit += (size_t)n;
-    if (l->ops->room && link_room(l))
+    if (flow_credit(&l->flow, c, (size_t)n, e) < 0)
+        return -1;
+    if (l->ops->room && link_room(l, c))
         l->ops->room(l->host, l);
+    return 0;
+}
+
+/* It is granted again behind the host, unless that has asked for it (link_hold). */
+static int deliver_data(struct link *l, const char *payload, size_t len, struct err *e)
+{
+    if (flow_take(&l->flow, LINK_DATA, len, e) < 0)
+        return -1;
+    l->fresh = flow_cost(&l->flow, LINK_DATA, len);
+    if (l->ops->message(l->host, l, &l->msg, payload, len, e) < 0)
+        return -1;
+    link_grant(l, LINK_DATA, link_hold(l));
     return 0;
 }
 
@@ -346,6 +375,8 @@ static int deliver(struct link *l, const char *payload, size_t len, struct err *
         return 0;
     if (!strcmp(m->cmd, "credit"))
         return take_credit(l, m, e);
+    if (len && msg_find(m, "job"))
+        return deliver_data(l, payload, len, e);
     return l->ops->message(l->host, l, m, payload, len, e);
 }
 
@@ -484,7 +515,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *w, int revents)
         return;
     case LEASE_BEAT:
         if (!l->marker && !l->going)
-            send_number(l, "beat", NULL, 0);
+            send_beat(l);
         lease_said(&l->lease, now_seconds());
         break;
     case LEASE_NOTHING:
@@ -513,12 +544,10 @@ struct link *link_new(struct ev_loop *loop, int in, int out, double beat, double
 
     if (!l)
         return NULL;
-    *l = (struct link){ .loop = loop, .ops = ops, .host = host, .in = in, .out = out,
-                        .credit = LINK_WINDOW };
-    for (int c = 0; c < LINK_CLASSES; c++)
-        STAILQ_INIT(&l->wait[c]);
+    *l = (struct link){ .loop = loop, .ops = ops, .host = host, .in = in, .out = out };
+    flow_init(&l->flow, LINK_WINDOW);
     STAILQ_INIT(&l->now);
-    framer_init(&l->framer, LIMIT_FRAME_LINK);
+    framer_init(&l->framer, LIMIT_FRAME_LINK - 1);  /* passed on, it may have a ; more */
     l->framer.wire = WIRE_2;
     msg_init(&l->msg);
     fcntl(in, F_SETFL, fcntl(in, F_GETFL) | O_NONBLOCK);

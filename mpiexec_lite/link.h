@@ -1,25 +1,24 @@
 /* link.h - a stream to another server: messages with payload, in three classes.
  *
  * Control goes before data of the key-value space, and that before bulk (output and
- * stdin); within its class everything stays in order.  Bulk moves only against
- * credit that the other end has granted, in pieces of at most LIMIT_CHUNK, and only
- * when nothing else waits, so that neither a flood nor a stopped reader delays a
- * fence or a heartbeat.  A link is always read.
+ * stdin); within its class everything stays in order.  The payload of data and of bulk
+ * moves only against credit that the other end has granted, each its own, and bulk in
+ * pieces of at most LIMIT_CHUNK and only when nothing else can go, so that neither a
+ * flood nor a stopped reader delays a fence or a heartbeat (flow.h).  A link is always
+ * read.
  *
  * Frames are PMI-2's with payload (wire/FORMAT).  cmd=beat and cmd=credit are the
- * link's own.  Not thread-safe. */
+ * link's own.  A message that names a job is data.  Not thread-safe. */
 #ifndef MPIEXEC_LITE_LINK_H
 #define MPIEXEC_LITE_LINK_H
 
+#include "mpiexec_lite/flow.h"
 #include "mpiexec_lite/lease.h"
 #include "wire/msg.h"
 
 #include <ev.h>
-#include <sys/queue.h>
 
-enum link_class { LINK_CONTROL, LINK_DATA, LINK_BULK, LINK_CLASSES };
-
-/* Bulk on its way at most, bytes, and the longest payload of one message. */
+/* Data on its way at most, bytes, and bulk likewise; the longest payload of a message. */
 enum { LINK_WINDOW = 131072, LINK_PAYLOAD = 16 << 20 };
 
 struct link;
@@ -32,7 +31,8 @@ struct link_ops {
     /* It is over: the other end has closed it ("" ), or why it is of no use.  Nothing
      * is called any more; link_free may be. */
     void (*closed)(void *host, struct link *l, const char *why);
-    /* There is room for bulk again. */
+    /* Credit has come, and there is room, for data or for bulk: link_room says how
+     * much. */
     void (*room)(void *host, struct link *l);
     /* Bytes before the first frame that are none of it (link_await). */
     void (*noise)(void *host, struct link *l, const char *text, size_t len);
@@ -41,15 +41,6 @@ struct link_ops {
 };
 
 struct blob;                         /* bytes that several links send */
-
-struct piece {                       /* one frame that waits */
-    STAILQ_ENTRY(piece) next;
-    size_t       len, bulk;          /* bytes; of them that cost credit */
-    struct link *from;               /* who gets credit when it has gone; or NULL */
-    struct blob *shared;             /* where they are, or NULL: */
-    char         data[];
-};
-STAILQ_HEAD(pieces, piece);
 
 struct link {
     struct ev_loop *loop;            /* borrowed, as ops and host */
@@ -64,13 +55,10 @@ struct link {
     struct msg      msg;             /* the message being read */
     struct buf      head, payload;   /* owned: one whose payload is not complete */
     size_t          want;            /* of payload */
-    struct pieces   wait[LINK_CLASSES];  /* owned */
+    struct flow     flow;            /* its pieces are owned */
     struct pieces   now;             /* owned: being written */
     size_t          going, done;     /* bytes of now to go; gone of its first */
-    size_t          credit;          /* bulk that may still be sent */
-    size_t          queued;          /* bulk in wait */
-    size_t          open;            /* bulk that came and was not dealt with yet */
-    size_t          owed;            /* taken here and not yet granted again */
+    size_t          fresh;           /* cost of the data that is just being told */
     const char     *marker;          /* awaited first words; NULL: they have come */
     struct buf      noise;           /* owned: what has come before them */
     bool            closed, lost;    /* over; as its lease has run out */
@@ -94,17 +82,20 @@ void link_send(struct link *l, enum link_class c, const char *frame, size_t fram
 struct blob *blob_new(const char *frame, size_t frame_len, const char *payload, size_t len);
 void blob_drop(struct blob *b);          /* the links that have it keep it */
 void link_send_blob(struct link *l, enum link_class c, struct blob *b);
-/* Make the frame of m (payload is added to it) and queue it.  Bulk: from, if not NULL,
- * is granted as much when it has gone. */
+/* Make the frame of m (payload is added to it) and queue it.  from, if not NULL, is
+ * granted as much of that class when it has gone. */
 void link_message(struct link *l, enum link_class c, struct msg *m, const char *payload,
                   size_t len, struct link *from);
-/* How much bulk may be queued now, bytes. */
-size_t link_room(const struct link *l);
+/* How much data or bulk may be queued before it has to wait for credit, bytes. */
+size_t link_room(const struct link *l, enum link_class c);
 /* len bytes of bulk have come.  0, or -1 and e: more than was granted, or in too large a
- * piece. */
+ * piece.  Of data the link sees to it itself. */
 int    link_take(struct link *l, size_t len, struct err *e);
-/* len bytes of bulk have been dealt with: that much more may come. */
-void   link_grant(struct link *l, size_t len);
+/* For ops.message only: what this message costs will be granted later, by link_grant;
+ * so much.  Otherwise its data is granted when ops.message returns. */
+size_t link_hold(struct link *l);
+/* So much data or bulk has been dealt with: that much more may come. */
+void   link_grant(struct link *l, enum link_class c, size_t cost);
 /* Everything queued has been written. */
 bool   link_idle(const struct link *l);
 /* Say nothing more: the other end sees the end of the stream. */

@@ -67,7 +67,7 @@ static void rank_ended(void *host, int rank, int wstatus)
 
 static void rank_stuck(void *host, int missing, int waiting)
 {
-    (void)host;                      /* the root finds out: see pmi2/fence.c */
+    (void)host;                      /* the root finds out: see pmi2/fence_missing.c */
     (void)missing;
     (void)waiting;
 }
@@ -107,7 +107,7 @@ static size_t send_output(void *host, int rank, bool errors, const char *data, s
     struct proxy *p = host;
     size_t done = 0, room;
 
-    while (done < len && (room = link_room(p->up)) > 0) {
+    while (done < len && (room = link_room(p->up, LINK_BULK)) > 0) {
         size_t n = len - done < room ? len - done : room;
         struct msg *m = proxy_message(p, "out");
 
@@ -159,37 +159,50 @@ static const struct feed_ops feed_ops = { feed_credit, feed_closed, feed_failed 
 
 /* --- steps ------------------------------------------------------------- */
 
-void proxy_broken(struct proxy *p, const char *why)
+static void broken(struct proxy *p, int status, const char *why)
 {
     struct msg *m = proxy_message(p, "broken");
     char text[700];
 
     snprintf(text, sizeof text, "%s: %s", p->node.args.hostname ? p->node.args.hostname
                                                                 : p->hostname, why);
-    msg_int(m, "status", EXIT_LAUNCHER);
-    msg_str(m, "text", text);
-    proxy_send(p, NULL, 0);
-}
-
-/* Whether ranks of a block are here. */
-static bool is_here(const struct proxy *p, size_t app)
-{
-    for (int i = 0; i < p->node.n; i++)
-        if (plan_app_of(&p->bundle.plan, p->node.ranks[i].rank) == app)
-            return true;
-    return false;
-}
-
-/* A program that is missing is told once, with the status that a shell would give. */
-static int missing_program(struct proxy *p, int status, const struct err *e)
-{
-    struct msg *m = proxy_message(p, "broken");
-    char text[700];
-
-    snprintf(text, sizeof text, "%s: %s", p->node.args.hostname, e->text);
     msg_int(m, "status", status);
     msg_str(m, "text", text);
     proxy_send(p, NULL, 0);
+}
+
+void proxy_broken(struct proxy *p, const char *why)
+{
+    broken(p, EXIT_LAUNCHER, why);
+}
+
+struct here { int first, last, n; };     /* ranks of a block on this host */
+
+static struct here ranks_here(const struct proxy *p, size_t app)
+{
+    struct here h = { -1, -1, 0 };
+
+    for (int i = 0; i < p->node.n; i++)
+        if (plan_app_of(&p->bundle.plan, p->node.ranks[i].rank) == app) {
+            h.last = p->node.ranks[i].rank;
+            h.first = h.n++ ? h.first : h.last;
+        }
+    return h;
+}
+
+/* A program that is missing is told once, with the status that a shell would give. */
+static int missing_program(struct proxy *p, struct here h, int status, const struct err *e)
+{
+    char text[600];
+
+    if (h.n == 1)
+        snprintf(text, sizeof text, "cannot start rank %d: %s", h.first, e->text);
+    else if (h.n == h.last - h.first + 1)
+        snprintf(text, sizeof text, "cannot start ranks %d-%d: %s", h.first, h.last, e->text);
+    else
+        snprintf(text, sizeof text, "cannot start %d of ranks %d-%d: %s", h.n, h.first, h.last,
+                 e->text);
+    broken(p, status, text);
     return -1;
 }
 
@@ -198,15 +211,16 @@ static int find_programs(struct proxy *p)
     for (size_t a = 0; a < p->bundle.plan.napps; a++) {
         const struct app *app = &p->bundle.plan.apps[a];
         const char *path = p->bundle.envs[a].n ? env_get(p->bundle.envs[a].v, "PATH") : NULL;
+        struct here here = ranks_here(p, a);
         char found[PATH_MAX];
         struct err e = { 0 };
         int status;
 
-        if (!is_here(p, a))
+        if (!here.n)
             continue;
         if (program_find(app->argv.v[0], app->wdir, app->path, path ? path : "/usr/bin:/bin",
                          found, sizeof found, &status, &e) < 0)
-            return missing_program(p, status, &e);
+            return missing_program(p, here, status, &e);
         p->programs[a] = strdup(found);
         if (!p->programs[a])
             fatal("out of memory", 0);
@@ -309,7 +323,7 @@ static int grow_below(struct proxy *p, bool trial)
 {
     int first, n = tree_children(&p->tree, p->position, &first), have = p->below.n;
     struct remotes_args args = { .loop = p->loop, .plan = &p->bundle.plan, .tree = p->tree,
-                                 .server = p->node.server, .bundle = buf_bytes(&p->raw),
+                                 .server = p->node.server, .up = p->up, .bundle = buf_bytes(&p->raw),
                                  .bundle_len = p->raw.len, .proxy = p->beside,
                                  .user = p->args->user, .ops = &proxy_remote_ops, .host = p };
 

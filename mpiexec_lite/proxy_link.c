@@ -151,7 +151,7 @@ static int on_stdin(struct proxy *p, const struct msg *m, const char *payload, s
 
     if (msg_number(m, "position", -1, INT_MAX, &position, e) < 0 || link_take(p->up, len, e) < 0)
         return -1;
-    link_grant(p->up, len);
+    link_grant(p->up, LINK_BULK, len);
     for (int i = 0; i < p->below.n; i++) {
         to = &p->below.v[i];
         if (to->state != REMOTE_UP ||
@@ -212,7 +212,8 @@ static void room_above(void *host, struct link *l)
 {
     struct proxy *p = host;
 
-    (void)l;
+    if (link_room(l, LINK_DATA))
+        remotes_room(&p->below);
     if (p->node.output)
         output_go_on(p->node.output);
 }

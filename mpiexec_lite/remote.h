@@ -8,6 +8,7 @@
 
 #include "mpiexec_lite/child.h"
 #include "mpiexec_lite/link.h"
+#include "mpiexec_lite/noise.h"
 #include "mpiexec_lite/spread.h"
 #include "mpiexec_lite/tree.h"
 #include "pmi2/server.h"
@@ -31,6 +32,8 @@ struct remotes_args {
     const struct plan *plan;
     struct tree       tree;
     struct server    *server;            /* gets a peer for each */
+    struct link      *up;                /* of a proxy: data from below waits for room there;
+                                            NULL: the root, which keeps it */
     const char       *bundle;            /* what each is sent first; borrowed */
     size_t            bundle_len;
     const char       *connect, *job;     /* tcp, manual: where proxies call back; job id */
@@ -60,6 +63,7 @@ struct remote {
     struct buf        words;             /* owned: what it said on stderr last */
     int               tries;
     size_t            held;              /* for its owner: bulk not granted again yet */
+    size_t            held_data;         /* data that was taken while there was no room up */
     bool              claimed;           /* tcp: its proxy has logged in */
     bool              cut, silent;       /* the stream has ended; by silence */
     char              why[160];          /* and why, if that is known */
@@ -73,13 +77,14 @@ struct remotes {
     bool             ending;             /* nothing is started, or told as lost, any more */
     char            *staging;            /* owned: shell words of -stage-proxy, once needed */
     struct buf       program;            /* owned: its bytes */
+    struct noise     noise;              /* what hosts print, until all are up */
 };
 
 void remotes_init(struct remotes *rs, const struct remotes_args *args);
 void remotes_clear(struct remotes *rs);  /* kills what still runs */
 /* Start servers at n positions from first on, a window of them at a time; those that
- * were given earlier are not started again.  most: how many there can ever be.  0, or
- * -1: no memory. */
+ * were given earlier are not started again, and dropped where n is less.  most: how many
+ * there can ever be.  0, or -1: no memory. */
 int  remotes_launch(struct remotes *rs, int first, int n, int most);
 /* Kill and reap all descendants but these and what is theirs: how many are left. */
 int  remotes_sweep(struct remotes *rs, double seconds);
@@ -88,6 +93,8 @@ bool remotes_reaped(struct remotes *rs, pid_t pid, int wstatus);
 
 /* The one at or above this position; NULL. */
 struct remote *remotes_towards(struct remotes *rs, int position);
+/* There is room for data on the link up. */
+void remotes_room(struct remotes *rs);
 /* Queue a message for all that are up. */
 void remotes_send(struct remotes *rs, struct msg *m);
 /* tcp, manual: whether a proxy of this position is awaited, which has come with that;
@@ -98,6 +105,8 @@ void remotes_accept(struct remotes *rs, int position, int fd);
 void remotes_refuse(struct remotes *rs, int position, const char *why);
 /* It has said that it is done: its stream may end. */
 void remote_done(struct remote *r);
+/* It is awaited no more, and nothing is told of it; its launcher program is killed. */
+void remote_drop(struct remote *r);
 /* From now on an end is no loss: who is not up is given up. */
 void remotes_end(struct remotes *rs);
 /* Who has neither said that it is done nor ended. */

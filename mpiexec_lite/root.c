@@ -28,8 +28,10 @@ static const double GRACE = 2.0, GRACE_FAILED = 0.3;
  * ended, and how long a sweep may take. */
 static const double LAST_WORDS = 2.0, SWEEP_TIME = 5.0;
 
-/* How long the servers of other nodes have to end once all is over there. */
-static const double FINISH_TIME = 6.0;
+/* How long the servers of other nodes have to end once all is over there, and how long
+ * to tell that their ranks have, once KILL and the sweep after it were ordered: they may
+ * be stopped or cut off, and without a lease for ever. */
+static const double FINISH_TIME = 6.0, SILENCE = 3.0;
 
 double root_now(struct root *r)
 {
@@ -106,6 +108,7 @@ static void op_sweep(void *host)
     root_send(r, "sweep", NULL, 0, NULL, 0);
     if (r->node.job)
         node_swept(&r->node);            /* reaped by the sweep */
+    r->give_up = root_now(r) + SILENCE;
 }
 
 static const struct launch_ops launch_ops = { op_kill_all, op_kill_rank, op_tell, op_sweep };
@@ -158,7 +161,7 @@ static bool finished(struct root *r, double now)
         return true;
     r->told_left = true;
     if (x)
-        root_tell(r, "cleanup incomplete on: %s (it does not answer)", x->where->name);
+        root_tell_unfinished(r);
     if (r->left)
         root_tell(r, "cleanup incomplete: %d processes on other hosts could not be killed",
                   r->left);
@@ -186,7 +189,11 @@ static double end_when_over(struct root *r, double now)
 {
     double until;
 
-    if (!launch_over(&r->launch) || (!r->started && !r->launch.ending))
+    if (!launch_over(&r->launch) && r->give_up > 0 && now >= r->give_up)
+        root_drop_silent(r);
+    if (!launch_over(&r->launch))
+        return r->give_up;
+    if (!r->started && !r->launch.ending)
         return 0;
     if (!(r->over > 0))
         r->over = now;
@@ -207,13 +214,6 @@ static double end_when_over(struct root *r, double now)
     if (output_flushed(r->node.output) || (r->ended > 0 && now >= r->ended + LAST_WORDS))
         ev_break(r->loop, EVBREAK_ALL);
     return r->ended > 0 ? r->ended + LAST_WORDS : 0;
-}
-
-static double earlier(double a, double b)
-{
-    if (!(a > 0))
-        return b;
-    return b > 0 && b < a ? b : a;
 }
 
 /* Once a loop turn, before waiting: whatever happened in it has its consequence
@@ -509,7 +509,7 @@ static void run(struct root *r)
     else
         root_say(r, 1, "job %s: size %d, hosts %zu", r->jobid, r->launch.size,
                  r->plan->nhosts);
-    if (root_tree_init(r, &e) < 0)
+    if (root_spread_init(r, &e) < 0)
         root_broken(r, EXIT_LAUNCHER, e.text);
     ev_run(r->loop, 0);
 }

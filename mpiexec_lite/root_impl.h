@@ -1,6 +1,6 @@
 /* root_impl.h - what the root's source files share: root.c (the loop, signals, the
- * end), root_node.c (its own ranks and all output), root_tree.c (the servers of other
- * nodes) and root_input.c (stdin). */
+ * end), root_node.c (its own ranks and all output), root_spread.c (bringing up the
+ * servers of other nodes), root_tree.c (these servers) and root_input.c (stdin). */
 #ifndef MPIEXEC_LITE_ROOT_IMPL_H
 #define MPIEXEC_LITE_ROOT_IMPL_H
 
@@ -14,7 +14,7 @@
 
 #include <limits.h>
 
-enum position_state { AT_AWAY, AT_CONNECTED, AT_READY, AT_FAILED, AT_LOST };
+enum position_state { AT_AWAY, AT_CONNECTED, AT_READY };
 
 struct position {                /* a server of the tree */
     enum position_state state;
@@ -38,6 +38,7 @@ struct root {
     int              *positions; /* by node */
     int               connected, ready, quiet;   /* positions, the root's own left out */
     bool              decided;   /* tree or flat */
+    int               tried;     /* position that a server could not reach in a trial; 0: none */
     bool              started, closing_streams;
     struct control    control;
     struct inherited  user;
@@ -47,12 +48,13 @@ struct root {
     size_t            input_given;       /* bytes of stdin that were granted again */
     int               signals;   /* signalfd */
     ev_io             on_signals, on_control;
-    ev_timer          tick, progress;
+    ev_timer          tick, progress, trial;
     ev_prepare        prepare;
     double            due;       /* what tick is set for; 0: not set */
     double            began, first_up;   /* when; the first other server was there */
     double            over, ended;       /* when the last rank ended, and when that, or a
                                             cause after it, was a failure; 0: not yet */
+    double            give_up;   /* when hosts whose ranks live are given up; 0: not set */
     double            finish_by; /* when the other servers have had time enough to end */
     int               left;      /* processes that they could not kill */
     int               status;    /* exit status, once concluded */
@@ -81,14 +83,24 @@ int  root_take_output(struct root *r, struct remote *from, const struct msg *m,
                       const char *payload, size_t len, struct err *e);
 void root_write_trace(struct root *r, struct buf *line);
 
+/* root_spread.c */
+int  root_spread_init(struct root *r, struct err *e);
+void root_check_ready(struct root *r);
+void root_progress_end(struct root *r);
+/* A server of ours is up: who is below it, once that is known. */
+void root_grow(struct root *r, struct remote *x);
+/* The first server below a server has come up, or has not. */
+void root_trial_over(struct root *r, bool ok, const char *why);
+
 /* root_tree.c */
 extern const struct remote_ops root_remote_ops;
-int  root_tree_init(struct root *r, struct err *e);
 bool root_is_alone(const struct root *r);        /* no other server takes part */
 void root_send(struct root *r, const char *cmd, const char *key, int n,
                const char *key2, int n2);
-void root_check_ready(struct root *r);
-void root_progress_end(struct root *r);
+/* Give up the hosts whose ranks did not end, as they do not answer. */
+void root_drop_silent(struct root *r);
+/* Name the hosts that have not ended in time. */
+void root_tell_unfinished(struct root *r);
 
 /* root_input.c */
 int  root_input_init(struct root *r, struct err *e);

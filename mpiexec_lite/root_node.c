@@ -134,7 +134,7 @@ static void taken(void *host)
         return;                          /* the last one that can go on says so */
     for (int i = 0; i < r->below.n; i++)
         if (r->below.v[i].held && r->below.v[i].link) {
-            link_grant(r->below.v[i].link, r->below.v[i].held);
+            link_grant(r->below.v[i].link, LINK_BULK, r->below.v[i].held);
             r->below.v[i].held = 0;
         }
 }
@@ -175,7 +175,7 @@ int root_take_output(struct root *r, struct remote *from, const struct msg *m,
         link_take(from->link, len, e) < 0)
         return -1;
     if (!len || output_take(r->node.output, (int)node, (int)rank, errors, flush, payload, len))
-        link_grant(from->link, len);
+        link_grant(from->link, LINK_BULK, len);
     else
         from->held += len;
     return 0;

@@ -1,17 +1,11 @@
-/* root_tree.c - the servers of the other nodes, as the root sees them: bringing them
- * up, what they tell, and losing them. */
+/* root_tree.c - the servers of the other nodes, as the root sees them: what they tell,
+ * and losing them. */
 #include "mpiexec_lite/root_impl.h"
 
 #include "mpiexec_lite/events.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <unistd.h>
-
-/* How long a person waits without a word, and how often the line changes then. */
-static const double PROGRESS_AFTER = 1.0, PROGRESS_STEP = 0.25;
 
 bool root_is_alone(const struct root *r)
 {
@@ -33,169 +27,6 @@ void root_send(struct root *r, const char *cmd, const char *key, int n,
     msg_clear(&m);
 }
 
-/* --- progress ---------------------------------------------------------- */
-
-static void on_progress(struct ev_loop *loop, ev_timer *w, int revents)
-{
-    struct root *r = w->data;
-
-    (void)loop;
-    (void)revents;
-    dprintf(STDERR_FILENO, "\rmpiexec_lite: starting: %d of %d hosts answer, %d ready ",
-            r->connected, r->tree.n - 1, r->ready);
-    r->line_shown = true;
-}
-
-void root_progress_end(struct root *r)
-{
-    ev_timer_stop(r->loop, &r->progress);
-    if (r->line_shown)
-        dprintf(STDERR_FILENO, "\r\033[K");
-    r->line_shown = false;
-}
-
-static void watch_progress(struct root *r)
-{
-    if (!isatty(STDERR_FILENO))
-        return;
-    ev_timer_set(&r->progress, PROGRESS_AFTER, PROGRESS_STEP);
-    ev_timer_start(r->loop, &r->progress);
-}
-
-/* --- tree or flat ------------------------------------------------------ */
-
-static void grow(struct remote *to, int width, bool trial)
-{
-    struct msg m;
-
-    msg_init(&m);
-    msg_start(&m, "grow");
-    msg_int(&m, "width", width);
-    msg_int(&m, "trial", trial);
-    link_message(to->link, LINK_CONTROL, &m, NULL, 0, NULL);
-    msg_clear(&m);
-}
-
-/* The shape is known: the job can be made, and everybody told. */
-static void decide(struct root *r, int width)
-{
-    struct err e = { 0 };
-    int first, n;
-
-    r->decided = true;
-    r->tree.width = r->below.args.tree.width = width;
-    n = tree_children(&r->tree, 0, &first);
-    if (node_add_job(&r->node, r->args->place->size, &e) < 0) {
-        root_broken(r, EXIT_LAUNCHER, e.text);
-        return;
-    }
-    for (int i = 0; i < r->below.n; i++)
-        if (r->below.v[i].state == REMOTE_UP)
-            grow(&r->below.v[i], width, false);
-    if (remotes_launch(&r->below, first, n, r->tree.n - 1) < 0)
-        root_broken(r, EXIT_LAUNCHER, "no memory for servers");
-}
-
-/* The first server below a server has come up, or has not. */
-static void trial_over(struct root *r, bool ok, const char *why)
-{
-    if (r->decided)
-        return;
-    if (ok)
-        root_say(r, 1, "launch: hosts can reach each other: a tree of width %d",
-                 r->tree.width);
-    else
-        root_say(r, 1, "launch: hosts cannot reach each other (%s): every host is started "
-                 "from here", why);
-    decide(r, ok ? r->tree.width : 0);
-}
-
-/* --- proxies that call back -------------------------------------------- */
-
-static bool claim(void *host, int position)
-{
-    return remotes_claim(&((struct root *)host)->below, position);
-}
-
-static void accepted(void *host, int position, int fd)
-{
-    remotes_accept(&((struct root *)host)->below, position, fd);
-}
-
-static void refused(void *host, int position, const char *why)
-{
-    remotes_refuse(&((struct root *)host)->below, position, why);
-}
-
-static void no_munge(void *host, const char *why)
-{
-    root_broken(host, EXIT_LAUNCHER, why);
-}
-
-static void log_callback(void *host, const char *text)
-{
-    root_tell(host, "%s", text);
-}
-
-static const struct callback_ops callback_ops = {
-    .claim = claim, .accepted = accepted, .refused = refused, .broken = no_munge,
-    .log = log_callback,
-};
-
-static int listen_for_callbacks(struct root *r, struct remotes_args *args, struct err *e)
-{
-    const struct launch_options *o = &r->plan->remote;
-    struct callback_args how = { r->jobid, r->tree.n, o->munge_socket };
-
-    if (root_is_alone(r) || (o->launcher != LAUNCHER_TCP && o->launcher != LAUNCHER_MANUAL))
-        return 0;
-    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);      /* keys are in our memory */
-    r->callback = callback_new(r->loop, &how, &callback_ops, r, e);
-    if (!r->callback)
-        return -1;
-    args->connect = callback_addresses(r->callback);
-    args->job = r->jobid;
-    return 0;
-}
-
-int root_tree_init(struct root *r, struct err *e)
-{
-    struct remotes_args args = { .loop = r->loop, .plan = r->plan, .tree = r->tree,
-                                 .server = r->node.server, .bundle = buf_bytes(&r->bundle),
-                                 .bundle_len = r->bundle.len, .proxy = r->beside,
-                                 .user = &r->user, .ops = &root_remote_ops, .host = r };
-    int first, n;
-
-    if (listen_for_callbacks(r, &args, e) < 0)
-        return -1;
-    r->progress.data = r;
-    ev_timer_init(&r->progress, on_progress, 0., 0.);
-    remotes_init(&r->below, &args);
-    r->tree.width = r->below.args.tree.width = tree_width(r->plan);
-    if (root_is_alone(r) || !r->tree.width || r->plan->remote.launcher == LAUNCHER_FORK) {
-        decide(r, r->tree.width);
-    } else {
-        n = tree_children(&r->tree, 0, &first);
-        if (remotes_launch(&r->below, first, n, r->tree.n - 1) < 0)
-            return err_set(e, ERR_NOMEM, "no memory for servers");
-    }
-    if (!root_is_alone(r))
-        watch_progress(r);
-    root_check_ready(r);
-    return 0;
-}
-
-void root_check_ready(struct root *r)
-{
-    if (r->started || !r->decided || r->ready < r->tree.n - 1 || r->launch.ending)
-        return;
-    root_progress_end(r);
-    if (!root_is_alone(r))
-        root_say(r, 1, "launch: %d other hosts: first answer after %.3f s, all ready after %.3f s",
-                 r->tree.n - 1, r->first_up - r->began, root_now(r) - r->began);
-    root_start(r);
-}
-
 /* --- positions --------------------------------------------------------- */
 
 /* A server speaks for itself and for those below it only. */
@@ -215,17 +46,20 @@ static int check_rank(struct root *r, const struct remote *from, int rank, struc
 }
 
 /* The position that a message names, or -1 and e. */
-static int position_of(struct root *r, const struct remote *from, const struct msg *m,
-                       struct err *e)
+static int position_of(struct root *r, const struct msg *m, struct err *e)
 {
     const struct pair *p = msg_find(m, "position");
     long long n;
 
     if (!p)
         return err_set(e, ERR_INVALID_ARG, "%s: no position", m->cmd);
-    if (pair_int(p, 1, r->tree.n - 1, &n, e) < 0 || check_position(r, from, (int)n, e) < 0)
-        return -1;
-    return (int)n;
+    return pair_int(p, 1, r->tree.n - 1, &n, e) < 0 ? -1 : (int)n;
+}
+
+/* Words about a trial from the server that made it, on their way when it was given up. */
+static bool is_late(const struct root *r, const struct remote *from, int position)
+{
+    return position == r->tried && from->position == 1;
 }
 
 static const char *host_at(const struct root *r, int position)
@@ -275,7 +109,6 @@ static void lost(struct root *r, int position, const char *why)
         if (i == position || tree_next(&r->tree, position, i) >= 0) {
             lose_ranks(r, i);
             quiet(r, i);
-            r->at[i].state = AT_LOST;
             root_input_closed(r, i);
         }
 }
@@ -283,11 +116,69 @@ static void lost(struct root *r, int position, const char *why)
 static void failed(struct root *r, int position, const char *why)
 {
     if (!r->decided && tree_parent(&r->tree, position) > 0) {
-        trial_over(r, false, why);       /* and it is tried from here */
+        root_trial_over(r, false, why);       /* and it is tried from here */
         return;
     }
-    r->at[position].state = AT_FAILED;
     root_broken(r, EXIT_LAUNCHER, why);
+}
+
+/* --- hosts that do not answer ------------------------------------------ */
+
+enum { NAMES_MAX = 16 };                 /* of hosts in one message */
+
+/* Whether ranks of this position live, as far as is known here. */
+static bool lives(struct root *r, int position)
+{
+    int *ranks = NULL, n = placement_ranks(r->args->place, tree_node(r->plan, position), &ranks);
+    bool found = false;
+
+    for (int i = 0; i < n && !found; i++)
+        found = r->launch.ranks[ranks[i]].pid && !r->launch.ranks[ranks[i]].ended;
+    free(ranks);
+    return found;
+}
+
+static bool is_unfinished(struct root *r, int position)
+{
+    struct remote *x = remotes_towards(&r->below, position);
+
+    return x && x->position == position && x->state == REMOTE_UP;
+}
+
+static void tell_hosts(struct root *r, bool (*is_meant)(struct root *r, int position))
+{
+    struct buf names = BUF_INIT;
+    int n = 0;
+
+    for (int i = 1; i < r->tree.n; i++)
+        if (is_meant(r, i) && n++ < NAMES_MAX)
+            buf_printf(&names, "%s%s", n > 1 ? ", " : "", host_at(r, i));
+    if (n > NAMES_MAX)
+        buf_printf(&names, " and %d more", n - NAMES_MAX);
+    if (n && !names.failed)
+        root_tell(r, "cleanup incomplete on: %s (no answer)", buf_bytes(&names));
+    buf_clear(&names);
+}
+
+void root_tell_unfinished(struct root *r)
+{
+    tell_hosts(r, is_unfinished);
+}
+
+/* In a tree a host may be silent because one above it is; with its link to here each
+ * branch ends itself as far as it can. */
+void root_drop_silent(struct root *r)
+{
+    r->give_up = 0;
+    tell_hosts(r, lives);
+    for (int i = 1; i < r->tree.n; i++) {
+        struct remote *x = lives(r, i) ? remotes_towards(&r->below, i) : NULL;
+
+        if (!x)
+            continue;
+        remote_drop(x);
+        lost(r, x->position, "");
+    }
 }
 
 /* --- what they tell ---------------------------------------------------- */
@@ -307,17 +198,32 @@ static void rank_ended(struct root *r, const struct rank_end *x)
     launch_ended(&r->launch, root_now(r), x->rank, x->wstatus);
 }
 
-static int on_ended(struct root *r, struct remote *from, const struct msg *m,
-                    const char *payload, size_t len, struct err *e)
+/* A message of a server below, with what its row in the table has asked for. */
+struct told {
+    struct remote    *from;
+    const struct msg *m;
+    const char       *payload;
+    size_t            len;
+    int               position;          /* whose it is */
+    const char       *text;              /* "" if there is none */
+};
+
+static int on_out(struct root *r, const struct told *t, struct err *e)
 {
+    return root_take_output(r, t->from, t->m, t->payload, t->len, e);
+}
+
+static int on_ended(struct root *r, const struct told *t, struct err *e)
+{
+    const char *at = t->payload;
+    size_t len = t->len;
     struct rank_end x;
     int got;
 
-    (void)m;
-    while ((got = events_next(&payload, &len, &x, e)) > 0) {
+    while ((got = events_next(&at, &len, &x, e)) > 0) {
         if (x.rank < 0 || x.rank >= r->launch.size || x.pmi < PMI_NONE || x.pmi > PMI_DONE)
             return err_set(e, ERR_INVALID_ARG, "the end of rank %d", x.rank);
-        if (check_rank(r, from, x.rank, e) < 0)
+        if (check_rank(r, t->from, x.rank, e) < 0)
             return -1;
         if (r->launch.ranks[x.rank].pid && !r->launch.ranks[x.rank].ended)
             rank_ended(r, &x);
@@ -343,149 +249,99 @@ static void act_on_event(struct root *r, const char *kind, int rank, int code,
         launch_hung_up(l, now, rank);
 }
 
-static int on_event(struct root *r, struct remote *from, const struct msg *m,
-                    const char *payload, size_t len, struct err *e)
+static int on_event(struct root *r, const struct told *t, struct err *e)
 {
-    const char *kind = msg_get(m, "kind"), *text = msg_get(m, "text");
+    const char *kind = msg_get(t->m, "kind");
     long long rank, pid, pmi, code;
 
-    (void)payload;
-    (void)len;
-    if (msg_number(m, "rank", 0, r->launch.size - 1, &rank, e) < 0 ||
-        msg_number(m, "pid", 0, INT_MAX, &pid, e) < 0 ||
-        msg_number(m, "pmi", PMI_NONE, PMI_DONE, &pmi, e) < 0 ||
-        msg_number(m, "code", INT_MIN, INT_MAX, &code, e) < 0)
+    if (msg_number(t->m, "rank", 0, r->launch.size - 1, &rank, e) < 0 ||
+        msg_number(t->m, "pid", 0, INT_MAX, &pid, e) < 0 ||
+        msg_number(t->m, "pmi", PMI_NONE, PMI_DONE, &pmi, e) < 0 ||
+        msg_number(t->m, "code", INT_MIN, INT_MAX, &code, e) < 0 ||
+        check_rank(r, t->from, (int)rank, e) < 0)
         return -1;
-    if (check_rank(r, from, (int)rank, e) < 0)
-        return -1;
-    if (!kind || !text)
-        return err_set(e, ERR_INVALID_ARG, "event without kind or text");
+    if (!kind)
+        return err_set(e, ERR_INVALID_ARG, "event without kind");
     if (pid)
         r->launch.ranks[rank].pid = (pid_t)pid;
     r->launch.ranks[rank].pmi = (enum pmi_phase)pmi;
-    act_on_event(r, kind, (int)rank, (int)code, text);
+    act_on_event(r, kind, (int)rank, (int)code, t->text);
     return 0;
 }
 
-static int on_connected(struct root *r, struct remote *from, const struct msg *m,
-                        const char *payload, size_t len, struct err *e)
+static int on_connected(struct root *r, const struct told *t, struct err *e)
 {
-    int position = position_of(r, from, m, e);
-
-    (void)payload;
-    (void)len;
-    if (position < 0)
-        return -1;
-    connected(r, position);
-    trial_over(r, true, "");
+    (void)e;
+    connected(r, t->position);
+    root_trial_over(r, true, "");
     return 0;
 }
 
-static int on_ready(struct root *r, struct remote *from, const struct msg *m,
-                    const char *payload, size_t len, struct err *e)
+static int on_ready(struct root *r, const struct told *t, struct err *e)
 {
-    int position = position_of(r, from, m, e);
-
-    (void)payload;
-    (void)len;
-    if (position < 0)
-        return -1;
-    r->ready += r->at[position].state == AT_CONNECTED;
-    r->at[position].state = AT_READY;
+    (void)e;
+    r->ready += r->at[t->position].state == AT_CONNECTED;
+    r->at[t->position].state = AT_READY;
     root_check_ready(r);
     return 0;
 }
 
-static int on_failed(struct root *r, struct remote *from, const struct msg *m,
-                     const char *payload, size_t len, struct err *e)
+static int on_failed(struct root *r, const struct told *t, struct err *e)
 {
-    int position = position_of(r, from, m, e);
-
-    (void)payload;
-    (void)len;
-    if (position < 0)
-        return -1;
-    failed(r, position, msg_get(m, "text") ? msg_get(m, "text") : "");
+    (void)e;
+    failed(r, t->position, t->text);
     return 0;
 }
 
-static int on_lost(struct root *r, struct remote *from, const struct msg *m,
-                   const char *payload, size_t len, struct err *e)
+static int on_lost(struct root *r, const struct told *t, struct err *e)
 {
-    int position = position_of(r, from, m, e);
-
-    (void)payload;
-    (void)len;
-    if (position < 0)
-        return -1;
-    lost(r, position, msg_get(m, "text") ? msg_get(m, "text") : "");
+    (void)e;
+    lost(r, t->position, t->text);
     return 0;
 }
 
-static int on_quiet(struct root *r, struct remote *from, const struct msg *m,
-                    const char *payload, size_t len, struct err *e)
+static int on_quiet(struct root *r, const struct told *t, struct err *e)
 {
-    int position = position_of(r, from, m, e);
-
-    (void)payload;
-    (void)len;
-    if (position < 0)
-        return -1;
-    quiet(r, position);
+    (void)e;
+    quiet(r, t->position);
     return 0;
 }
 
-static int on_done(struct root *r, struct remote *from, const struct msg *m,
-                   const char *payload, size_t len, struct err *e)
+static int on_done(struct root *r, const struct told *t, struct err *e)
 {
     long long left;
 
-    (void)payload;
-    (void)len;
-    if (msg_number(m, "left", 0, INT_MAX, &left, e) < 0)
+    if (msg_number(t->m, "left", 0, INT_MAX, &left, e) < 0)
         return -1;
     if (!r->finishing)
         return err_set(e, ERR_INVALID_ARG, "done before it was told to finish");
     r->left += (int)left;
-    remote_done(from);
+    remote_done(t->from);
     return 0;
 }
 
-static int on_broken(struct root *r, struct remote *from, const struct msg *m,
-                     const char *payload, size_t len, struct err *e)
+static int on_broken(struct root *r, const struct told *t, struct err *e)
 {
     long long status;
 
-    (void)from;
-    (void)payload;
-    (void)len;
-    if (msg_number(m, "status", 1, 255, &status, e) < 0)
+    if (msg_number(t->m, "status", 1, 255, &status, e) < 0)
         return -1;
-    root_broken(r, (int)status, msg_get(m, "text") ? msg_get(m, "text") : "");
+    root_broken(r, (int)status, t->text);
     return 0;
 }
 
-static int on_tell(struct root *r, struct remote *from, const struct msg *m,
-                   const char *payload, size_t len, struct err *e)
+static int on_tell(struct root *r, const struct told *t, struct err *e)
 {
-    (void)from;
-    (void)payload;
-    (void)len;
     (void)e;
-    root_tell(r, "%s", msg_get(m, "text") ? msg_get(m, "text") : "");
+    root_tell(r, "%s", t->text);
     return 0;
 }
 
-static int on_trace(struct root *r, struct remote *from, const struct msg *m,
-                    const char *payload, size_t len, struct err *e)
+static int on_trace(struct root *r, const struct told *t, struct err *e)
 {
-    const struct pair *p = msg_find(m, "text");
+    const struct pair *p = msg_find(t->m, "text");
     struct buf line = BUF_INIT;
 
-    (void)from;
-    (void)payload;
-    (void)len;
-    (void)e;
     for (size_t i = 0; p && i < p->len; i++)     /* a trace is text that can be shown */
         if ((unsigned char)p->val[i] < ' ')
             return err_set(e, ERR_INVALID_VAL, "a trace with control characters");
@@ -497,58 +353,77 @@ static int on_trace(struct root *r, struct remote *from, const struct msg *m,
     return 0;
 }
 
-static int on_input(struct root *r, struct remote *from, const struct msg *m,
-                    const char *payload, size_t len, struct err *e)
+static int on_stdin_taken(struct root *r, const struct told *t, struct err *e)
 {
-    int position = position_of(r, from, m, e);
     long long bytes;
 
-    (void)payload;
-    (void)len;
-    if (position < 0 || msg_number(m, "bytes", 0, CONTROL_CREDIT, &bytes, e) < 0)
+    if (msg_number(t->m, "bytes", 0, CONTROL_CREDIT, &bytes, e) < 0)
         return -1;
-    if (r->at[position].taken + (size_t)bytes > r->input_given + CONTROL_CREDIT)
+    if (r->at[t->position].taken + (size_t)bytes > r->input_given + CONTROL_CREDIT)
         return err_set(e, ERR_INVALID_ARG, "more of stdin was taken than was sent");
-    if (!strcmp(m->cmd, "stdin-closed"))
-        root_input_closed(r, position);
-    else
-        root_input_taken(r, position, (size_t)bytes);
+    root_input_taken(r, t->position, (size_t)bytes);
     return 0;
 }
 
-typedef int message_fn(struct root *r, struct remote *from, const struct msg *m,
-                       const char *payload, size_t len, struct err *e);
+static int on_stdin_closed(struct root *r, const struct told *t, struct err *e)
+{
+    (void)e;
+    root_input_closed(r, t->position);
+    return 0;
+}
 
-static const struct {
+enum needs { NOTHING, POSITION };        /* that are checked before */
+
+static const struct row {
     const char *cmd;
-    message_fn *run;
-} messages[] = {
-    { "out", root_take_output }, { "quiet", on_quiet }, { "ended", on_ended },
-    { "event", on_event }, { "connected", on_connected }, { "ready", on_ready },
-    { "failed", on_failed }, { "lost", on_lost }, { "done", on_done },
-    { "broken", on_broken }, { "tell", on_tell }, { "trace", on_trace },
-    { "stdin-taken", on_input }, { "stdin-closed", on_input },
+    int       (*run)(struct root *r, const struct told *t, struct err *e);
+    enum needs  needs;
+} rows[] = {
+    { "out", on_out, NOTHING }, { "quiet", on_quiet, POSITION }, { "ended", on_ended, NOTHING },
+    { "event", on_event, NOTHING }, { "connected", on_connected, POSITION },
+    { "ready", on_ready, POSITION }, { "failed", on_failed, POSITION },
+    { "lost", on_lost, POSITION }, { "done", on_done, NOTHING },
+    { "broken", on_broken, NOTHING }, { "tell", on_tell, NOTHING },
+    { "trace", on_trace, NOTHING }, { "stdin-taken", on_stdin_taken, POSITION },
+    { "stdin-closed", on_stdin_closed, POSITION },
 };
+
+static const struct row *find_row(const char *cmd)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (!strcmp(rows[i].cmd, cmd))
+            return &rows[i];
+    return NULL;
+}
 
 static int remote_message(void *host, struct remote *from, const struct msg *m,
                           const char *payload, size_t len, struct err *e)
 {
-    for (size_t i = 0; i < sizeof messages / sizeof *messages; i++)
-        if (!strcmp(messages[i].cmd, m->cmd))
-            return messages[i].run(host, from, m, payload, len, e);
-    return err_set(e, ERR_OTHER, "unknown message %.40s", m->cmd);
+    struct root *r = host;
+    const struct row *row = find_row(m->cmd);
+    struct told t = { .from = from, .m = m, .payload = payload, .len = len,
+                      .text = msg_get(m, "text") };
+
+    if (!row)
+        return err_set(e, ERR_OTHER, "unknown message %.40s", m->cmd);
+    if (row->needs == POSITION) {
+        t.position = position_of(r, m, e);
+        if (t.position > 0 && is_late(r, from, t.position))
+            return 0;
+        if (t.position < 0 || check_position(r, from, t.position, e) < 0)
+            return -1;
+    }
+    if (!t.text)
+        t.text = "";
+    return row->run(r, &t, e);
 }
 
 static void remote_connected(void *host, int position)
 {
     struct root *r = host;
-    struct remote *x = remotes_towards(&r->below, position);
 
     connected(r, position);
-    if (r->decided)
-        grow(x, r->tree.width, false);
-    else if (position == 1)              /* the first one has others below it */
-        grow(x, r->tree.width, true);
+    root_grow(r, remotes_towards(&r->below, position));
 }
 
 static void remote_failed(void *host, int position, const char *why)

@@ -112,7 +112,8 @@ struct job {
     uint32_t       guard;            /* puts of this node in blocks from this one on are not
                                         known to have been released */
     unsigned long long seq;          /* releases and failures of fences so far */
-    struct buf     failed;           /* fences that failed, and the seq of that; fence.c */
+    struct buf     failed;           /* fences that failed, and the seq of that: see
+                                        fence_missing.c */
     unsigned char *ranks;            /* owned, by rank: RANK_ bits; NULL: none is set */
     struct buf     gone_news, dead_news; /* lists of ranks that have ended, to be told */
     bool           report;           /* somebody has ended somewhere: the root wants to
@@ -159,6 +160,7 @@ struct server {
 
 /* The row of a name on a wire, or NULL. */
 const struct command *server_find(const struct server *s, enum wire w, const char *name);
+struct job *job_named(struct server *s, const char *id);         /* or NULL */
 void server_log(struct server *s, enum log_level level, struct member *m,
                 const char *fmt, ...) PRINTF(4, 5);
 
@@ -189,7 +191,11 @@ int  conn_claim(struct conn *c, long long rank, struct err *e);
 /* The connection cannot go on. */
 void conn_fail(struct conn *c, const char *why);
 
-/* --- fences (fence.c) --- */
+/* --- members (server.c) --- */
+
+int by_rank(const void *a, const void *b);       /* the order of ints: qsort, bsearch */
+
+/* --- fences (fence.c and fence_*.c) --- */
 
 enum fence_kind { FENCE_GROUP, FENCE_NODE, FENCE_RING };
 
@@ -208,6 +214,15 @@ void fences_look(struct job *j);
 int  fence_parse_group(const char *text, int size, struct fence_id *id, int **ranks,
                        struct err *e);
 
+/* Handlers of messages between servers that are about a fence. */
+struct fence_msg;
+typedef int fence_fn(struct job *j, const struct fence_msg *in, struct err *e);
+fence_fn fence_in, fence_out, fence_wait, fence_check, fence_missing, fence_fail;
+/* Take such a message apart, with the fields that it must have, and run its handler. */
+enum { WITH_RANK = 1, WITH_SEQ = 2 };
+int  fence_input(fence_fn *run, unsigned with, struct job *j, const struct msg *m,
+                 const char *payload, size_t len, struct err *e);
+
 /* --- peers (peer.c) --- */
 
 static inline bool is_root(const struct server *s) { return !s->up; }
@@ -217,12 +232,13 @@ void peer_send(struct peer *p, const char *payload, size_t len);
 void peers_send_down(struct server *s, const char *payload, size_t len);
 /* Begin such a message about a job. */
 struct msg *peer_message(struct job *j, const char *cmd);
+/* Send a message on to all below, as it came. */
+void peers_pass_down(struct job *j, const struct msg *m, const char *payload, size_t len);
 
 typedef int peer_fn(struct peer *p, struct job *j, const struct msg *m, const char *payload,
                     size_t len, struct err *e);
-peer_fn fence_in, fence_out, fence_wait, fence_check, fence_missing, fence_fail, fence_stuck,
-        share_data, ask_get, ask_at, ask_publish, ask_unpublish, ask_lookup, ask_answer,
-        ask_link, ask_get_of, ask_spawn_up;
+peer_fn fence_stuck, share_data, ask_get, ask_at, ask_publish, ask_unpublish, ask_lookup,
+        ask_answer, ask_link, ask_get_of, ask_spawn_up;
 void peers_free(struct server *s);
 /* A rank that is here has ended, dead: inside PMI. */
 void peers_rank_ended(struct job *j, int rank, bool dead);

@@ -81,13 +81,11 @@ bool job_connected(struct job *a, struct job *b)
 
 static struct job *named(struct job *j, const char *id, struct err *e)
 {
-    struct job *other;
+    struct job *other = job_named(j->server, id);
 
-    TAILQ_FOREACH(other, &j->server->jobs, in_server)
-        if (!strcmp(other->id, id))
-            return other;
-    err_set(e, ERR_INVALID_ARG, "there is no job %.64s here", id);
-    return NULL;
+    if (!other)
+        err_set(e, ERR_INVALID_ARG, "there is no job %.64s here", id);
+    return other;
 }
 
 int linked_run(struct job *j, const char *cmd, const char *id, struct err *e)

@@ -85,7 +85,8 @@ void peer_send(struct peer *p, const char *payload, size_t len)
     buf_clear(&frame);
 }
 
-/* The links of all below, in one allocation; *n of them.  NULL: none, or no memory. */
+/* The links of all below, in one allocation; *n of them.  NULL: none, no memory, or the
+ * host takes them one by one only. */
 static void **links_below(struct server *s, size_t *n)
 {
     struct peer *p;
@@ -120,6 +121,16 @@ void peers_send_down(struct server *s, const char *payload, size_t len)
     buf_clear(&frame);
 }
 
+void peers_pass_down(struct job *j, const struct msg *m, const char *payload, size_t len)
+{
+    struct msg *out = peer_message(j, m->cmd);
+
+    for (size_t i = 0; i < m->n; i++)
+        if (strcmp(m->pairs[i].key, "job") && strcmp(m->pairs[i].key, "payload"))
+            msg_bytes(out, m->pairs[i].key, m->pairs[i].val, m->pairs[i].len);
+    peers_send_down(j->server, payload, len);
+}
+
 /* --- ranks that have ended --------------------------------------------- */
 
 /* Set bits of a rank; false if they were set, or there is no memory. */
@@ -148,7 +159,8 @@ static void send_list(struct job *j, const char *cmd, struct buf *list)
     buf_clear(list);
 }
 
-/* A rank here or below has ended: the root takes note, others tell those above. */
+/* A rank here or below has ended: the root takes note, others tell those above.  Of the
+ * dead all take note. */
 static void rank_ended(struct job *j, int rank, bool dead)
 {
     bool root = is_root(j->server);
@@ -163,8 +175,8 @@ static void rank_ended(struct job *j, int rank, bool dead)
         send_list(j, dead ? "dead" : "gone", news);
 }
 
-/* At the root: from the first end on everybody says who waits in a fence, and open
- * fences are looked at again. */
+/* Open fences are looked at again; at the root, from the first end on, everybody else is
+ * to say who waits in one. */
 static void look(struct job *j)
 {
     if (is_root(j->server) && !j->report) {
@@ -220,7 +232,7 @@ static int take_list(struct job *j, const struct msg *m, bool dead,
 
     if (!text || !*text)
         return err_set(e, ERR_INVALID_ARG, "no ranks");
-    for (; text && *text; text = *end ? end + 1 : end) {
+    for (; *text; text = *end ? end + 1 : end) {
         long rank = strtol(text, &end, 10);
 
         if (end == text || (*end && *end != ',') || rank < 0 || rank >= j->size)
@@ -230,11 +242,9 @@ static int take_list(struct job *j, const struct msg *m, bool dead,
     return 0;
 }
 
-static int take_ended(struct peer *p, struct job *j, const struct msg *m, bool dead,
-                      struct err *e)
+/* From below. */
+static int take_ended(struct job *j, const struct msg *m, bool dead, struct err *e)
 {
-    if (p->up)
-        return err_set(e, ERR_OTHER, "comes from above");
     if (take_list(j, m, dead, rank_ended, e) < 0)
         return -1;
     if (is_root(j->server))
@@ -245,12 +255,13 @@ static int take_ended(struct peer *p, struct job *j, const struct msg *m, bool d
 static int on_gone(struct peer *p, struct job *j, const struct msg *m, const char *payload,
                    size_t len, struct err *e)
 {
+    (void)p;
     (void)payload;
     (void)len;
-    return take_ended(p, j, m, false, e);
+    return take_ended(j, m, false, e);
 }
 
-/* From above: what PMI_dead_processes says. */
+/* What comes from above is what PMI_dead_processes says. */
 static int on_dead(struct peer *p, struct job *j, const struct msg *m, const char *payload,
                    size_t len, struct err *e)
 {
@@ -259,7 +270,7 @@ static int on_dead(struct peer *p, struct job *j, const struct msg *m, const cha
     (void)payload;
     (void)len;
     if (!p->up)
-        return take_ended(p, j, m, true, e);
+        return take_ended(j, m, true, e);
     if (take_list(j, m, true, mark_dead, e) < 0)
         return -1;
     msg_bytes(peer_message(j, "dead"), "ranks", ranks->val, ranks->len);
@@ -270,11 +281,11 @@ static int on_dead(struct peer *p, struct job *j, const struct msg *m, const cha
 static int on_report(struct peer *p, struct job *j, const struct msg *m, const char *payload,
                      size_t len, struct err *e)
 {
+    (void)p;
     (void)m;
     (void)payload;
     (void)len;
-    if (!p->up)
-        return err_set(e, ERR_OTHER, "report comes from below");
+    (void)e;
     j->report = true;
     peer_message(j, "report");
     peers_send_down(j->server, NULL, 0);
@@ -284,47 +295,61 @@ static int on_report(struct peer *p, struct job *j, const struct msg *m, const c
 
 /* --- receiving --------------------------------------------------------- */
 
-static const struct {
+enum { ABOVE = 1, BELOW = 2 };
+
+static const struct row {
     const char *cmd;
+    unsigned    from;                    /* the sides that may send it */
     peer_fn    *run;
+    fence_fn   *fence;                   /* instead of run: it is about a fence ... */
+    unsigned    with;                    /* ... and has these fields */
 } peer_commands[] = {
-    { "fence-in", fence_in }, { "fence-out", fence_out }, { "kvs-data", share_data },
-    { "kvs-get", ask_get }, { "kvs-at", ask_at },
-    { "answer", ask_answer },
-    { "fence-wait", fence_wait }, { "fence-check", fence_check },
-    { "fence-missing", fence_missing }, { "fence-fail", fence_fail },
-    { "fence-stuck", fence_stuck },
-    { "gone", on_gone }, { "dead", on_dead }, { "report", on_report },
-    { "name-publish", ask_publish }, { "name-unpublish", ask_unpublish },
-    { "name-lookup", ask_lookup },
-    { "job-connect", ask_link }, { "job-disconnect", ask_link }, { "job-get", ask_get_of },
-    { "spawn", ask_spawn_up },
+    { "fence-in", BELOW, .fence = fence_in },
+    { "fence-out", ABOVE, .fence = fence_out, .with = WITH_SEQ },
+    { "kvs-data", ABOVE | BELOW, .run = share_data },
+    { "kvs-get", BELOW, .run = ask_get },
+    { "answer", ABOVE, .run = ask_answer },
+    { "kvs-at", BELOW, .run = ask_at },
+    { "name-publish", BELOW, .run = ask_publish },
+    { "name-unpublish", BELOW, .run = ask_unpublish },
+    { "name-lookup", BELOW, .run = ask_lookup },
+    { "job-connect", BELOW, .run = ask_link },
+    { "job-disconnect", BELOW, .run = ask_link },
+    { "job-get", BELOW, .run = ask_get_of },
+    { "spawn", BELOW, .run = ask_spawn_up },
+    { "gone", BELOW, .run = on_gone },
+    { "dead", ABOVE | BELOW, .run = on_dead },
+    { "report", ABOVE, .run = on_report },
+    { "fence-wait", BELOW, .fence = fence_wait, .with = WITH_RANK },
+    { "fence-check", ABOVE, .fence = fence_check },
+    { "fence-missing", BELOW, .fence = fence_missing, .with = WITH_RANK },
+    { "fence-fail", ABOVE, .fence = fence_fail, .with = WITH_RANK | WITH_SEQ },
+    { "fence-stuck", BELOW, .run = fence_stuck },
 };
 
-static struct job *find_job(struct server *s, const char *id)
+static int run(const struct row *r, struct peer *p, const struct msg *m, const char *payload,
+               size_t len, struct err *e)
 {
-    struct job *j;
+    const char *id = msg_get(m, "job");
+    struct job *j = id ? job_named(p->server, id) : NULL;
 
-    TAILQ_FOREACH(j, &s->jobs, in_server)
-        if (id && !strcmp(j->id, id))
-            return j;
-    return NULL;
+    if (!id)
+        return err_set(e, ERR_INVALID_ARG, "no job");
+    if (!(r->from & (p->up ? ABOVE : BELOW)))
+        return err_set(e, ERR_OTHER, "comes from %s", p->up ? "above" : "below");
+    if (!j)                              /* it has ended meanwhile */
+        return 0;
+    if (r->fence)
+        return fence_input(r->fence, r->with, j, m, payload, len, e);
+    return r->run(p, j, m, payload, len, e);
 }
 
 int peer_input(struct peer *p, const struct msg *m, const char *payload, size_t len,
                struct err *e)
 {
-    for (size_t i = 0; i < sizeof peer_commands / sizeof *peer_commands; i++) {
-        struct job *j;
-
-        if (strcmp(peer_commands[i].cmd, m->cmd))
-            continue;
-        j = find_job(p->server, msg_get(m, "job"));
-        if (!j)                          /* it has ended meanwhile */
-            return 0;
-        if (peer_commands[i].run(p, j, m, payload, len, e) < 0)
-            return err_context(e, "%s", m->cmd);
-        return 0;
-    }
+    for (size_t i = 0; i < sizeof peer_commands / sizeof *peer_commands; i++)
+        if (!strcmp(peer_commands[i].cmd, m->cmd))
+            return run(&peer_commands[i], p, m, payload, len, e) < 0
+                       ? err_context(e, "%s", m->cmd) : 0;
     return 1;
 }

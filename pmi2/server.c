@@ -257,7 +257,7 @@ nomem:
     return NULL;
 }
 
-static int by_rank(const void *a, const void *b)
+int by_rank(const void *a, const void *b)
 {
     int x = *(const int *)a, y = *(const int *)b;
 
@@ -272,6 +272,16 @@ struct member *job_member(struct job *j, int rank)
         return rank >= 0 && rank < j->size ? &j->members[rank] : NULL;
     at = bsearch(&rank, j->local, (size_t)j->nlocal, sizeof rank, by_rank);
     return at ? &j->members[at - j->local] : NULL;
+}
+
+struct job *job_named(struct server *s, const char *id)
+{
+    struct job *j;
+
+    TAILQ_FOREACH(j, &s->jobs, in_server)
+        if (!strcmp(j->id, id))
+            return j;
+    return NULL;
 }
 
 const char *job_id(const struct job *j) { return j->id; }

@@ -2,7 +2,7 @@
  *
  * Input: a byte of options (bit 0: a marker is awaited, 1: its host refuses the third
  * message, 2: and frees the link at its end, 3: it grants nothing), a byte that says how
- * many bytes arrive at once (0: all), then the stream.
+ * many bytes arrive at once (0: all), then the stream.  Of it, cmd=out is bulk.
  *
  * Properties: a message has a cmd and exactly the payload that it announced; the end is
  * told once, with a reason unless the stream has ended, and nothing comes behind it;
@@ -38,8 +38,14 @@ static int on_message(void *host, struct link *l, const struct msg *m, const cha
         sum = (char)(sum ^ payload[i]);
     if (h->refuse && ++h->messages == 3)
         return err_set(e, ERR_OTHER, "enough");
+    if (h->hold)
+        link_hold(l);
+    if (strcmp(m->cmd, "out"))
+        return 0;
+    if (link_take(l, len, e) < 0)
+        return -1;
     if (!h->hold)
-        link_grant(l, len);
+        link_grant(l, LINK_BULK, len);
     return 0;
 }
 
@@ -59,7 +65,8 @@ static void on_room(void *host, struct link *l)
 {
     struct host *h = host;
 
-    MUST(h->l == l && !h->closed && link_room(l) <= LINK_WINDOW);
+    MUST(h->l == l && !h->closed && link_room(l, LINK_BULK) <= LINK_WINDOW &&
+         link_room(l, LINK_DATA) <= LINK_WINDOW);
 }
 
 static void on_noise(void *host, struct link *l, const char *text, size_t len)
@@ -153,7 +160,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         ev_run(loop, EVRUN_NOWAIT);
         sent += check_sent(fd[1], &f);
         MUST(sent <= 8 * sizeof bulk);
-        MUST(!h.l || h.l->credit + sent <= LINK_WINDOW + size / 20 * LINK_WINDOW);
+        MUST(!h.l || h.l->flow.of[LINK_BULK].credit + sent <= LINK_WINDOW + size / 20 * LINK_WINDOW);
     }
     for (int i = 0; i < 6; i++) {
         ev_run(loop, EVRUN_NOWAIT);

@@ -168,9 +168,9 @@ bool coll_has(const struct sim *s, int c, int rank)
 
 static enum fault_kind draw_kind(struct sim *s, struct rng *g)
 {
-    static const enum fault_kind kinds[] = { F_EXIT, F_EXIT, F_SIGNAL, F_SIGNAL, F_LEAVE, F_NODE,
-                                             F_CUT, F_SILENT, F_ABORT };
-    enum fault_kind k = kinds[draw(g, s->ft ? 8 : 9)];
+    static const enum fault_kind kinds[] = { F_EXIT, F_EXIT, F_SIGNAL, F_SIGNAL, F_LEAVE, F_HANG,
+                                             F_NODE, F_CUT, F_SILENT, F_ABORT };
+    enum fault_kind k = kinds[draw(g, 10)];
 
     return s->nnodes == 1 && (k == F_NODE || k == F_CUT || k == F_SILENT) ? F_SIGNAL : k;
 }
@@ -216,11 +216,22 @@ static void draw_size(struct sim *s, struct rng *g)
     s->pmi1_subversion = 1 + draw(g, 2);
 }
 
+/* Windows that little data fills; the real one. */
+static void draw_links(struct sim *s, struct rng *g)
+{
+    static const size_t windows[] = { 64, 256, 1024, 4096, 1 << 17, 1 << 17 };
+
+    s->window = windows[s->scale ? 5 : draw(g, 6)];
+    s->holds = !s->scale && one_in(g, 2);
+    s->bulk = !s->scale && one_in(g, 3);
+}
+
 void sim_draw(struct sim *s)
 {
     struct rng g = rng_of(s->seed, 2, 0);
 
     draw_size(s, &g);
+    draw_links(s, &g);
     s->ranks = calloc((size_t)s->nranks, sizeof *s->ranks);
     s->nodes = calloc((size_t)s->nnodes, sizeof *s->nodes);
     if (!s->ranks || !s->nodes)
@@ -278,8 +289,19 @@ static void draw_names(struct sim *s, struct rank *r, struct rng *g)
     add(r, A_LOOKUP, neighbour(s, r, g) / 5 * 5, 0);
 }
 
+static bool in_fence(const struct rank *r)
+{
+    for (int i = 0; i < r->nwants; i++)
+        if (r->wants[i].act.kind == A_COLL)
+            return true;
+    return false;
+}
+
+/* Not while a thread is in a fence: what is right would depend on others. */
 static void draw_shared(struct rank *r, struct rng *g, int epoch)
 {
+    if (in_fence(r))
+        return;
     if (epoch % 3 == 0 && one_in(g, 3))
         add(r, A_SHARED, draw(g, SHARED), epoch);
     else if (epoch % 3 && one_in(g, 3))
@@ -334,6 +356,12 @@ static void draw_between(struct sim *s, struct rank *r, struct rng *g)
     shuffle(r, g);
 }
 
+/* One thread is in the fence, another goes on: into the next one, if it gets there. */
+static bool in_a_thread(const struct sim *s, const struct rank *r, struct rng *g)
+{
+    return r->threads && s->colls[r->gap].kind == C_WORLD && one_in(g, 3);
+}
+
 void sim_draw_acts(struct sim *s, struct rank *r)
 {
     struct rng g = rng_of(s->seed, 3 + (uint64_t)r->rank, (uint64_t)r->gap);
@@ -345,7 +373,7 @@ void sim_draw_acts(struct sim *s, struct rank *r)
         draw_between(s, r, &g);
     if (r->gap < s->ncolls && coll_has(s, r->gap, r->rank)) {
         add(r, s->colls[r->gap].kind == C_RING ? A_RING : A_COLL, r->gap, 0);
-        r->acts[r->nacts - 1].async = s->colls[r->gap].async;
+        r->acts[r->nacts - 1].async = s->colls[r->gap].async || in_a_thread(s, r, &g);
     }
     if (r->gap == s->ncolls)
         add(r, A_FINALIZE, 0, 0);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 const char *const fault_names[FAULTS] = {
-    "exit", "signal", "early finalize", "abort", "node dies", "link is cut", "silent cut"
+    "exit", "signal", "early finalize", "abort", "hang up", "node dies", "link is cut", "silent cut"
 };
 const char *const phase_names[PHASES] = {
     "launch", "init", "between", "fence", "get", "finalize", "ending"
@@ -58,6 +58,39 @@ void rank_ended(struct sim *s, struct rank *r, int wstatus)
         node_tell(&s->nodes[r->node], "hung-up", r->rank, 0);
 }
 
+/* Its server has taken all that it said, and closes the connection. */
+static void close_conn(struct rank *r, struct member *m)
+{
+    if (!r->conn)
+        return;
+    conn_drain(r->conn);
+    if (r->tx.len)
+        conn_input(r->conn, buf_bytes(&r->tx), r->tx.len);
+    buf_clear(&r->tx);
+    r->dead = member_state(m) != MEMBER_NEW && member_state(m) != MEMBER_FINAL &&
+              member_ever_initialized(m);
+    conn_free(r->conn);
+    r->conn = NULL;
+}
+
+/* It closes its connection and lives on, until somebody ends it; if it has finalized,
+ * nobody has a reason to. */
+static void hang_up(struct sim *s, struct rank *r)
+{
+    struct node *n = &s->nodes[r->node];
+
+    if (!r->ready || r->dying || !r->conn)
+        return;
+    r->hung = true;
+    r->nwants = r->blocking = 0;
+    buf_clear(&r->rx);
+    close_conn(r, job_member(n->job, r->rank));
+    node_tell(n, "hung-up", r->rank, 0);
+    if (!r->dead)
+        rank_end(s, r, 0, unit(&s->rng) * 1e-2);
+    node_after(n);
+}
+
 /* Its server learns of it: as node.c of mpiexec_lite has it. */
 void rank_reap(struct sim *s, struct rank *r)
 {
@@ -68,14 +101,7 @@ void rank_reap(struct sim *s, struct rank *r)
         return;
     r->reaped = true;
     m = job_member(n->job, r->rank);
-    conn_drain(r->conn);
-    if (r->tx.len)
-        conn_input(r->conn, buf_bytes(&r->tx), r->tx.len);
-    buf_clear(&r->tx);
-    r->dead = member_state(m) != MEMBER_NEW && member_state(m) != MEMBER_FINAL &&
-              member_ever_initialized(m);
-    conn_free(r->conn);
-    r->conn = NULL;
+    close_conn(r, m);
     node_tell(n, "ended", r->rank, r->wstatus);
     member_ended(m);
     node_after(n);
@@ -148,6 +174,7 @@ void node_lost_below(struct sim *s, int child)
     n->down[child - n->first_child] = NULL;
     node_tell(n, "lost", child, 0);
     node_after(n);
+    node_room(n);
 }
 
 /* Child sees the end of the link to its parent: it ends its ranks, and itself. */
@@ -176,7 +203,7 @@ static void beat(struct sim *s, int child, bool below)
 {
     static const char frame[] = "    13cmd=sim-beat;";
 
-    net_send(s, child, below, NET_CONTROL, frame, sizeof frame - 1, NULL, 0);
+    net_send(s, child, below, LINK_CONTROL, frame, sizeof frame - 1, NULL, 0);
 }
 
 void node_lease(struct sim *s, int child, bool below)
@@ -216,21 +243,6 @@ void fault_check(struct sim *s, struct rank *r)
     }
 }
 
-static int exit_status(int wstatus)
-{
-    int code = shell_status(wstatus);
-
-    return code ? code : 1;
-}
-
-static void expect(struct sim *s, const struct fault *f)
-{
-    bool net = f->kind >= F_NODE;
-
-    s->statuses[s->nstatuses++] = net ? EXIT_LAUNCHER :
-        f->kind == F_ABORT || f->kind == F_LEAVE ? 1 : exit_status(f->status);
-}
-
 void fault_strike(struct sim *s, int i)
 {
     struct fault *f = &s->faults[i];
@@ -242,11 +254,12 @@ void fault_strike(struct sim *s, int i)
     if (r->lost || (r->ended && f->kind < F_NODE))
         return;
     TRACE(s, "fault: %s, rank %d, node %d", fault_names[f->kind], r->rank, n->at);
-    expect(s, f);
+    s->struck++;
     switch (f->kind) {
     case F_EXIT: case F_SIGNAL: rank_end(s, r, f->status, 0); break;
     case F_LEAVE:  r->leave = true; break;
-    case F_ABORT:  abort_world(s, r, 1); break;
+    case F_ABORT:  abort_world(s, r, f->status >> 8); break;
+    case F_HANG:   hang_up(s, r); break;
     case F_NODE:   node_die(s, n); break;
     case F_CUT:    cut(s, n, false); break;
     case F_SILENT: cut(s, n, true); break;

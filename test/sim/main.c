@@ -45,6 +45,9 @@ static void print_table(const struct totals *t)
 static void print_totals(const struct totals *t, double seconds)
 {
     print_table(t);
+    printf("%lu entries into a fence by a rank that was in the one before\n", t->twice);
+    printf("%lu times credit was told; %lu pieces of data and %lu of bulk waited for it\n",
+           t->credits, t->waits[LINK_DATA], t->waits[LINK_BULK]);
     printf("%lu runs, %lu events, %lu requests, %lu messages between servers, %lu gets checked,\n"
            "%lu fences passed and %lu failed; %.1f s, %.0f runs/s\n", t->runs, t->events,
            t->requests, t->messages, t->gets, t->fences, t->failed_fences, seconds,

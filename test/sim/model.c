@@ -4,7 +4,8 @@
  * A rank must see at least those operations of another that its fences have brought
  * (its *floor*), and never one that was not made.  Floors go the way of data: what the
  * members of a fence knew when they entered, all of them know when they leave.  A
- * rank's own operations it sees at once. */
+ * rank's own operations it sees at once; other nodes see no put that its server has not
+ * sent with a fence. */
 #include "test/sim/sim.h"
 
 #include <stdio.h>
@@ -18,6 +19,7 @@ void model_init(struct sim *s)
     s->nops = calloc(n, sizeof *s->nops);
     s->ops = s->scale ? NULL : calloc(n, sizeof *s->ops);
     s->floors = s->scale ? NULL : calloc(n * n, sizeof *s->floors);
+    s->shown = calloc(n, sizeof *s->shown);
     memset(s->shared, 0, sizeof s->shared);
     memset(s->shared_put, 0, sizeof s->shared_put);
     s->put_bytes = 0;
@@ -34,8 +36,9 @@ void model_clear(struct sim *s)
     free(s->nops);
     free(s->ops);
     free(s->floors);
+    free(s->shown);
     s->instances = NULL;
-    s->nops = s->floors = NULL;
+    s->nops = s->floors = s->shown = NULL;
     s->ops = NULL;
 }
 
@@ -124,6 +127,12 @@ int model_floor(const struct sim *s, const struct rank *r, int owner)
     return owner == r->rank ? s->nops[owner] : floors_of(s, r->rank)[owner];
 }
 
+void model_shown(struct sim *s, const struct node *n)
+{
+    for (int i = 0; i < n->nlocal; i++)
+        s->shown[n->local[i]] = s->nops[n->local[i]];
+}
+
 /* The newest operation below `end` on what w asks for; -1: none. */
 static int newest(const struct sim *s, const struct want *w, enum op_kind kind, int end)
 {
@@ -131,6 +140,15 @@ static int newest(const struct sim *s, const struct want *w, enum op_kind kind, 
         if (s->ops[w->act.a][i].kind == kind && s->ops[w->act.a][i].key == w->act.b)
             return i;
     return -1;
+}
+
+/* Of another node, and its server has sent it with no fence.  The root decides what
+ * exists: what its own ranks put does so at once. */
+static bool is_hidden(const struct sim *s, const struct rank *r, int owner, int op)
+{
+    int node = s->ranks[owner].node;
+
+    return node != 0 && node != r->node && op >= s->shown[owner];
 }
 
 static void wrong(struct sim *s, struct rank *r, const struct want *w, const char *how,
@@ -172,6 +190,8 @@ void model_found(struct sim *s, struct rank *r, const struct want *w, enum op_ki
         wrong(s, r, w, "mangled", text);
     else if (newest(s, w, kind, w->floor) > op)
         wrong(s, r, w, "stale", text);
+    else if (kind == OP_PUT && is_hidden(s, r, owner, op))
+        wrong(s, r, w, "seen before any fence", text);
 }
 
 void model_missed(struct sim *s, struct rank *r, const struct want *w, enum op_kind kind)
@@ -236,6 +256,16 @@ void model_shared_found(struct sim *s, struct rank *r, const struct want *w, con
 
 /* --- collective calls -------------------------------------------------- */
 
+/* Of all calls of all that this rank is in. */
+static int open_calls(const struct sim *s, const struct rank *r)
+{
+    int n = 0;
+
+    for (int i = 0; i < r->nwants; i++)
+        n += r->wants[i].act.kind == A_COLL && s->colls[r->wants[i].act.a].kind == C_WORLD;
+    return n;
+}
+
 static struct instance *instance(struct sim *s, const struct rank *r, int c)
 {
     bool node = s->colls[c].kind == C_NODE;
@@ -257,6 +287,7 @@ void model_enter(struct sim *s, struct rank *r, int c)
 
     in->entered++;
     in->in[r->rank] = 1;
+    s->totals->twice += open_calls(s, r) > 1;
     if (!s->floors)
         return;
     mine = floors_of(s, r->rank);
@@ -265,14 +296,16 @@ void model_enter(struct sim *s, struct rank *r, int c)
     in->floor[r->rank] = s->nops[r->rank];
 }
 
-/* A member that has ended, so that the call may fail. */
+/* A member that has ended, so that the call may fail; from the ring it takes its texts
+ * with it when it hangs up. */
 static bool misses(const struct sim *s, const struct rank *r, int c)
 {
     bool node = s->colls[c].kind == C_NODE;
 
     for (int i = 0; i < s->nranks; i++)
         if (s->colls[c].member[i] && (!node || s->ranks[i].node == r->node) &&
-            (s->ranks[i].ended || s->ranks[i].given_up))
+            (s->ranks[i].ended || s->ranks[i].given_up ||
+             (s->ranks[i].hung && s->colls[c].kind == C_RING)))
             return true;
     return false;
 }

@@ -14,7 +14,7 @@ static void send_out(struct sim *s, int child, bool up)
 
     if (wire_v2.format(&s->out, LIMIT_FRAME_LINK, &frame, NULL) < 0)
         abort();
-    net_send(s, child, up, NET_CONTROL, buf_bytes(&frame), frame.len, NULL, 0);
+    net_send(s, child, up, LINK_CONTROL, buf_bytes(&frame), frame.len, NULL, 0);
     buf_clear(&frame);
 }
 
@@ -182,15 +182,26 @@ static void op_log(void *host, enum log_level level, struct member *m, const cha
         violation(n->sim, "a warning: %s", text);
 }
 
+/* What its ranks have put goes with such a message. */
+static bool brings_data(const char *frame, bool up)
+{
+    const char *cmd = up ? "cmd=fence-in" : "cmd=fence-out";
+
+    return !strncmp(frame + 6, cmd, strlen(cmd)) || !strncmp(frame + 6, "cmd=kvs-data", 12);
+}
+
 static void op_peer_send(void *host, void *link, const char *frame, size_t frame_len,
                          const char *payload, size_t len)
 {
     struct node *n = host, *child = link;
 
-    if (!frame)
+    if (!frame) {
         violation(n->sim, "node %d could not make a message", n->at);
-    else
-        net_send(n->sim, child->at, child == n, NET_CORE, frame, frame_len, payload, len);
+        return;
+    }
+    if (brings_data(frame, child == n))
+        model_shown(n->sim, n);
+    net_send(n->sim, child->at, child == n, LINK_DATA, frame, frame_len, payload, len);
 }
 
 static void op_peer_send_all(void *host, void *const *links, size_t n, const char *frame,
@@ -204,6 +215,117 @@ static const struct host_ops ops = {
     op_send, op_fail, op_abort, op_initialized, op_finalized, op_stuck, op_log, NULL,
     op_peer_send, op_peer_send_all
 };
+
+/* --- credit ------------------------------------------------------------ */
+
+/* What came to an end is dealt with, as far as it was held. */
+static void grant_held(struct sim *s, int child, bool up, enum link_class c)
+{
+    struct end *here = up ? &s->nodes[child].upper : &s->nodes[child].lower;
+    size_t cost = here->held[c];
+
+    here->held[c] = 0;
+    if (cost)
+        net_grant(s, child, up, c, cost);
+}
+
+static bool data_room(const struct end *x)
+{
+    return flow_room(&x->flow, LINK_DATA) > 0;
+}
+
+/* Data goes on: a server takes no more of it from one side than it can pass on. */
+static bool room_above(const struct node *n)
+{
+    return !n->sim->holds || n->parent < 0 || n->cut || data_room(&n->lower);
+}
+
+static bool room_below(const struct node *n)
+{
+    const struct node *child = &n->sim->nodes[n->first_child];
+
+    for (int i = 0; n->sim->holds && i < n->nchildren; i++, child++)
+        if (!child->up_gone && !data_room(&child->upper))
+            return false;
+    return true;
+}
+
+/* As much as there is room for; in pieces of a quarter of the window at most. */
+static void send_bulk(struct sim *s, int child, bool up)
+{
+    struct end *x = up ? &s->nodes[child].lower : &s->nodes[child].upper;
+    size_t room;
+
+    while (x->bulk && !s->nodes[child].cut && (room = flow_room(&x->flow, LINK_BULK)) > 0) {
+        size_t n = x->bulk < room ? x->bulk : room;
+
+        n = n < s->window / 4 ? n : s->window / 4;
+        x->bulk -= n;
+        net_send_bulk(s, child, up, n, -1);
+    }
+}
+
+void node_room(struct node *n)
+{
+    struct sim *s = n->sim;
+
+    if (n->stalled || n->dead)
+        return;
+    for (int i = n->first_child; i < n->first_child + n->nchildren; i++) {
+        if (s->nodes[i].upper.held[LINK_DATA] && room_above(n))
+            grant_held(s, i, true, LINK_DATA);
+        grant_held(s, i, true, LINK_BULK);
+        send_bulk(s, i, false);
+    }
+    if (n->parent < 0)
+        return;
+    if (n->lower.held[LINK_DATA] && room_below(n))
+        grant_held(s, n->at, false, LINK_DATA);
+    grant_held(s, n->at, false, LINK_BULK);
+    send_bulk(s, n->at, true);
+}
+
+/* Now and then it grants nothing for a while, as an output that is full. */
+static void stall(struct node *n)
+{
+    struct sim *s = n->sim;
+
+    if (n->stalled || !one_in(&s->rng, 8))
+        return;
+    n->stalled = true;
+    queue_add(s, s->now + unit(&s->rng) * (one_in(&s->rng, 8) ? 5e-2 : 1e-3), EV_GO_ON, n->at, 0);
+}
+
+/* Output goes on up and is granted when it has gone, as in mpiexec_lite/proxy_link.c. */
+void node_bulk(struct node *n, int from, size_t len)
+{
+    struct sim *s = n->sim;
+
+    stall(n);
+    if (from < 0)
+        n->lower.held[LINK_BULK] += len;
+    else if (n->parent < 0)
+        s->nodes[from].upper.held[LINK_BULK] += len;
+    else if (n->cut)
+        net_grant(s, from, true, LINK_BULK, len);
+    else
+        net_send_bulk(s, n->at, true, len, from);
+}
+
+void node_chat(struct node *n)
+{
+    struct sim *s = n->sim;
+    struct rng *g = &s->rng;
+
+    if (!s->bulk || !one_in(g, 8))
+        return;
+    if (n->parent >= 0)
+        n->lower.bulk += 1 + (size_t)draw(g, (int)s->window * 2);
+    else if (n->nchildren)
+        s->nodes[n->first_child + draw(g, n->nchildren)].upper.bulk +=
+            1 + (size_t)draw(g, (int)s->window * 2);
+    node_room(n);
+}
 
 /* --- life -------------------------------------------------------------- */
 
@@ -232,10 +354,8 @@ static void start(struct sim *s, struct node *n)
                                       .fault_tolerant = s->ft,
                                       .release_bytes = s->release_bytes };
 
-    for (int c = 0; c < NET_CLASSES; c++) {
-        STAILQ_INIT(&n->to_up.queue[c]);
-        STAILQ_INIT(&n->to_here.queue[c]);
-    }
+    net_open(s, &n->lower);
+    net_open(s, &n->upper);
     n->server = server_new(&ops, n, s->seed ^ (uint64_t)n->at, &options);
     if (!n->server)
         abort();

@@ -281,6 +281,7 @@ static void want(struct sim *s, struct rank *r, const struct act *a)
     r->blocking += !a->async;
     request(s, r, w);
     fault_check(s, r);
+    node_chat(&s->nodes[r->node]);
 }
 
 /* Send the next request; false if the rank is to wait for answers first. */
@@ -306,7 +307,7 @@ static bool send_next(struct sim *s, struct rank *r)
 
 void rank_go(struct sim *s, struct rank *r)
 {
-    if (r->ended || !r->ready || r->blocking)
+    if (r->ended || r->hung || !r->ready || r->blocking)
         return;
     if (r->done) {
         rank_end(s, r, 0, unit(&r->rng) * 1e-4);

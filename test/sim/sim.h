@@ -2,12 +2,12 @@
  *
  * A seed decides everything: how many ranks and nodes, what the ranks do, how long
  * every message takes, and what breaks when.  The core (pmi2/) and the launcher's
- * decisions (launch, lease, tree) are the real ones; ranks are small clients that
+ * decisions (launch, lease, tree, flow) are the real ones; ranks are small clients that
  * speak PMI-1 or PMI-2 bytes, links are queues, time is a number.
  *
  *     draw.c    the seed becomes a job: nodes, ranks, collective calls, faults
  *     queue.c   events in order of virtual time
- *     net.c     links between servers
+ *     net.c     links between servers: what goes when, and the invariants of credit
  *     node.c    servers and their host operations; what proxies and the root say
  *     root.c    the root's launcher: the real launch.c
  *     rank.c    what a rank sends
@@ -20,6 +20,7 @@
 #ifndef TEST_SIM_SIM_H
 #define TEST_SIM_SIM_H
 
+#include "mpiexec_lite/flow.h"
 #include "mpiexec_lite/launch.h"
 #include "mpiexec_lite/lease.h"
 #include "mpiexec_lite/tree.h"
@@ -58,12 +59,13 @@ struct config {
     bool trace;
 };
 
-enum fault_kind { F_EXIT, F_SIGNAL, F_LEAVE, F_ABORT, F_NODE, F_CUT, F_SILENT, FAULTS };
+enum fault_kind { F_EXIT, F_SIGNAL, F_LEAVE, F_ABORT, F_HANG, F_NODE, F_CUT, F_SILENT, FAULTS };
 enum phase { PH_LAUNCH, PH_INIT, PH_BETWEEN, PH_FENCE, PH_GET, PH_FINALIZE, PH_ENDING, PHASES };
 extern const char *const fault_names[FAULTS], *const phase_names[PHASES];
 
 struct totals {                          /* of many runs */
-    unsigned long runs, events, requests, messages, fences, failed_fences, gets, asked;
+    unsigned long runs, events, requests, messages, fences, failed_fences, gets, twice;
+    unsigned long credits, waits[LINK_CLASSES];  /* told; pieces that waited for it */
     unsigned long faults[FAULTS][PHASES], not_reached;
 };
 
@@ -72,26 +74,34 @@ struct totals {                          /* of many runs */
 enum event_kind {
     EV_START, EV_BYTES, EV_READ, EV_SIGNAL, EV_END, EV_REAP,         /* who: a rank */
     EV_UP, EV_DOWN, EV_LOST_DOWN, EV_LOST_UP, EV_FLUSH, EV_LEASE,    /* who: a node */
-    EV_TICK, EV_FAULT
+    EV_WRITTEN, EV_GO_ON, EV_TICK, EV_FAULT
 };
 
 struct event { double at; uint64_t seq; enum event_kind kind; int who; long arg; };
 
 /* --- links --------------------------------------------------------------- */
 
-enum net_class { NET_CONTROL, NET_CORE, NET_CLASSES };   /* the first may overtake */
-
 struct packet {
-    STAILQ_ENTRY(packet) next;
-    size_t len, payload;                 /* bytes of the frame; and behind it */
-    bool   dropped;
-    char   data[];
+    struct piece  piece;                 /* first */
+    size_t        len, payload;          /* bytes of the frame; and behind it */
+    unsigned long number;                /* in its class */
+    int           from;                  /* bulk that is passed on: from this child; or -1 */
+    enum link_class granted;             /* without a frame: credit of this class */
+    bool          dropped, waited;
+    char          data[];
 };
-STAILQ_HEAD(packets, packet);
 
-struct pipe {                            /* one direction of a link */
-    struct packets queue[NET_CLASSES];
-    double         last[NET_CLASSES];    /* when the newest arrives */
+struct end {                             /* of a link: what is sent and what comes there */
+    struct flow    flow;
+    struct pieces  air;                  /* on the way from here */
+    double         last;                 /* when the newest of them arrives */
+    bool           writing;              /* an EV_WRITTEN is under way */
+    unsigned long  sent[LINK_CLASSES], came[LINK_CLASSES];   /* from here: numbers */
+    unsigned       waiting[LINK_CLASSES];
+    size_t         out[LINK_CLASSES];    /* cost of what was sent from here and is not
+                                            dealt with there */
+    size_t         held[LINK_CLASSES];   /* cost of what came here and is not granted */
+    size_t         bulk;                 /* bytes that wait here for room */
 };
 
 /* --- nodes --------------------------------------------------------------- */
@@ -104,10 +114,11 @@ struct node {
     struct peer   *up, **down;           /* core's; down: by child, from first_child on */
     int            first_child, nchildren;
     int           *local, nlocal, subtree;
-    struct pipe    to_up, to_here;       /* the link to its parent */
+    struct end     lower, upper;         /* the link to its parent: its end, the parent's */
     struct lease   lease_up, lease_here; /* of that link: the parent's end, and ours */
     double         delay;                /* of that link */
-    bool           dead, cut, silent, flushing, told_lost;
+    bool           dead, cut, silent, flushing;
+    bool           stalled;              /* grants nothing now */
     bool           up_gone;              /* the parent has seen the link end */
     unsigned long  busy;                 /* messages it has taken */
 };
@@ -143,6 +154,7 @@ struct rank {
     bool           ready, leave, finalizing, done;   /* leave: finalize early */
     bool           ended, reaped, dead;  /* dead: inside PMI */
     bool           lost, given_up;       /* with its node; by the root */
+    bool           hung;                 /* it has closed its connection and lives on */
     int            wstatus, dying;       /* dying: an EV_END is under way */
     struct conn   *conn;
     struct rng     rng;
@@ -198,6 +210,8 @@ struct sim {
     int            nranks, nnodes;
     struct tree    tree;
     bool           ft, leases, scale, fat;
+    size_t         window;               /* of the links */
+    bool           holds, bulk;          /* data is held without room; there is bulk */
     int            pmi1_subversion;
     size_t         release_bytes;
     struct node   *nodes;
@@ -214,12 +228,13 @@ struct sim {
 
     struct launch  launch;
     double         tick_at;
-    bool           ending_noted;
-    int            statuses[40], nstatuses;  /* exit statuses that are right */
+    int            cause, highest;       /* status of the first failure, -1: none; of all ends */
+    int            struck;               /* faults that came to pass */
 
     struct op    (*ops)[OPS];            /* by rank: what it did, in order */
     int           *nops;
     int           *floors;               /* by rank, rank: operations it must see */
+    int           *shown;                /* by rank: operations that others may see */
     int            shared[SHARED][8];    /* by third epoch: who won (+ 1); 0: not known */
     bool           shared_put[SHARED][8];
     bool           world_failed;         /* a call of all has failed: then it is not known */
@@ -249,18 +264,32 @@ void queue_add(struct sim *s, double at, enum event_kind kind, int who, long arg
 bool queue_take(struct sim *s, struct event *out);
 
 /* net.c */
-void net_send(struct sim *s, int child, bool up, enum net_class c, const char *frame,
+void net_open(struct sim *s, struct end *x);
+void net_send(struct sim *s, int child, bool up, enum link_class c, const char *frame,
               size_t len, const char *payload, size_t payload_len);
-void net_arrived(struct sim *s, int child, bool up, enum net_class c);
+/* Bulk that came from a child goes on up; -1: it is our own. */
+void net_send_bulk(struct sim *s, int child, bool up, size_t len, int from);
+void net_written(struct sim *s, int child, bool up);
+void net_arrived(struct sim *s, int child, bool up);
+/* What came that way is dealt with. */
+void net_grant(struct sim *s, int child, bool up, enum link_class c, size_t cost);
 /* What child has sent up to now arrives in part, then the end of the link. */
 void net_end(struct sim *s, int child, bool up);
-void net_clear(struct pipe *p);
+void net_clear(struct end *x);
+/* Nothing more happens: all credit is back. */
+void net_check_quiet(struct sim *s);
 
 /* node.c */
 void nodes_start(struct sim *s);
 void node_after(struct node *n);         /* the core was called: flush, now or later */
 void node_take(struct node *n, int from, const char *payload, size_t len);  /* s->in */
 void node_free(struct node *n);
+/* There may be room: grant what was held, send what waits for it. */
+void node_room(struct node *n);
+/* Bulk has come, from a child or (-1) from above. */
+void node_bulk(struct node *n, int from, size_t len);
+/* Now and then, a rank there writes; and the root has something for its children. */
+void node_chat(struct node *n);
 /* Say something about a rank to the root's launcher. */
 void node_tell(struct node *n, const char *what, int rank, int code);
 /* To this node and all below: signal a rank (-1: all). */
@@ -294,6 +323,8 @@ int  model_op(struct sim *s, struct rank *r, struct op op);
 int  model_floor(const struct sim *s, const struct rank *r, int owner);
 void model_enter(struct sim *s, struct rank *r, int c);
 void model_passed(struct sim *s, struct rank *r, int c, bool ok);
+/* What ranks of this node have put may be known elsewhere from now on. */
+void model_shown(struct sim *s, const struct node *n);
 void model_found(struct sim *s, struct rank *r, const struct want *w, enum op_kind kind,
                  const char *text, size_t len);
 void model_missed(struct sim *s, struct rank *r, const struct want *w, enum op_kind kind);

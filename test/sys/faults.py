@@ -176,9 +176,12 @@ def no_program_there(bed, mode, status, text):
         bed.run(n, ["sh", "-c", script])
     if mode:
         bed.run(2, ["sh", "-c", script + f"; chmod {mode:o} /tmp/prog"])
-    r = finish(start(bed, "-n", 4, "/tmp/prog"), bound=3, what="only node2 lacks it", clean=False)
-    need(not r.left, "processes left", repr(r))
-    one_message(r, status, "node2", "/tmp/prog", text)
+    for n, slots, whose in (4, 1, "rank 2"), (8, 2, "ranks 4-5"), (12, 1, "3 of ranks 2-10"):
+        r = finish(start(bed, "-n", n, "/tmp/prog", hosts=[f"{x}:{slots}" for x in bed.names]),
+                   bound=3, what=f"only node2 lacks it; {n} ranks", clean=False)
+        need(not r.left, "processes left", repr(r))
+        one_message(r, status, f"node2: cannot start {whose}: .*/tmp/prog", text)
+        same(len(r.messages), 1, f"messages of {r}")
 
 
 @point("row 33: ranks end, daemons of theirs on all hosts hold stdout")
@@ -316,6 +319,101 @@ def proxy_paused(bed):
     os.kill(proxy, signal.SIGCONT)
     r = finish(job, what="proxy of node2 stopped for 1.5 s")
     same((r.status, r.lines.count("good")), (0, 4), f"end of {r}")
+
+
+# --- hosts that are silent while a job is ended ---------------------------------------------
+
+def silent(bed, end, options, status, bound, named, *patterns):
+    """Both servers of node2 stop; then the job is to end.  TERM, KILL and a last sweep are
+    2 s apart, and 3 s later nobody waits for who has not answered."""
+    job = running(bed, "ignore", *options)
+    pair = guard_and_proxy(bed, 2)
+    for pid in pair:
+        os.kill(pid, signal.SIGSTOP)
+    since = end(bed, job)
+    r = finish(job, since, bound=bound, what=f"node2 SIGSTOPped, {' '.join(map(str, options))}",
+               clean=False, nodes=[n for n in range(4) if f"node{n}" not in named], sessions=False)
+    same(r.status, status, f"status of {r}")
+    for pattern in patterns:
+        need(re.search(pattern, r.messages[0]), f"the first message has {pattern}", repr(r))
+    need(re.search(rf"cleanup incomplete on: {named} \(no answer\)", r.messages[-1]),
+         "who does not answer is named", repr(r))
+    same(len(r.messages), 1 + len(patterns), f"messages of {r}")
+    for pid in pair:
+        os.kill(pid, signal.SIGCONT)
+    left = bed.left(8 + SLACK, sessions=False)
+    need(not left and not r.left, "nothing is left once it goes on", left, repr(r))
+
+
+def to_launcher(signo):
+    return lambda bed, job: kill(job.pid, signo)
+
+
+@points([(f"row 41: {what}; guard and proxy of node2 are SIGSTOPped, {name}", end, options, status,
+          bound, named, *patterns)
+         for name, options, named in (("no lease", ["-lease", 0], "node2"),
+                                      ("default lease", [], "node2"),
+                                      ("no lease, chain", ["-lease", 0, *TREE], "node2, node3"))
+         for what, end, status, bound, *patterns in (
+             ("SIGTERM", to_launcher(signal.SIGTERM), 143, 8),
+             ("rank 1 SIGKILLed", lambda bed, job: kill(min(ranks(bed, 1))), 137, 8,
+              who(1, "chore") + "killed by signal 9"))
+         if name != "no lease, chain" or what == "SIGTERM"] +
+        [("row 41: SIGINT; guard and proxy of node2 are SIGSTOPped, no lease",
+          to_launcher(signal.SIGINT), ["-lease", 0], 130, 10, "node2")])
+def silent_host(bed, *row):
+    silent(bed, *row)
+
+
+# --- hosts that are down at the start, in a chain: row 21 -----------------------------------
+
+def drops(bed, node, hook, what=""):
+    """The firewall of a node swallows what comes in or goes out: ssh waits its full time."""
+    bed.nft(node, f"table ip bed {{\n chain drops {{ type filter hook {hook} priority 0; {what} "
+                  "drop; }\n}\n")
+
+
+DOWN = {"switch silent": lambda bed, n: bed.silence(n),
+        "link down": lambda bed, n: bed.link_down(n),
+        "power off": lambda bed, n: bed.kill_node(n),
+        "packets dropped": lambda bed, n: drops(bed, n, "input")}
+
+
+@points([(f"row 21: {how}: node{node} of a chain, at the start", how, node)
+         for how, node in (("packets dropped", 2), ("switch silent", 2), ("link down", 2),
+                           ("power off", 2), ("packets dropped", 1), ("packets dropped", 3))])
+def down_in_chain(bed, how, node):
+    DOWN[how](bed, node)
+    r = finish(start(bed, *TREE, "-n", 4, *SH, "echo started"), bound=15, clean=False,
+               nodes=[n for n in range(4) if n != node], what=f"node{node}: {how}")
+    one_message(r, 255, f"node{node}", "(?i)timed out|no route|no answer")
+    need(not r.left and b"started" not in r.out, "nothing was started, nothing is left", repr(r))
+
+
+@point("a chain in which node1 cannot reach node2, but the launcher can: flat, and soon")
+def no_way(bed):
+    drops(bed, 1, "output", f"ip daddr {bed.nodes[2].address}")
+    job = start(bed, "-v", *TREE, "-n", 4, *SH, "echo started; sleep 9")
+    job.wait_text("started", 4)
+    took = time.monotonic() - job.began
+    r = finish(job, what=f"node1 drops what is for node2; all started after {took:.1f} s")
+    need(took <= 6 + SLACK, "started soon", took)
+    # The trial's own end, of ssh's time-out after 10 s, is nobody's business any more.
+    same((r.status, r.lines), (0, ["started"] * 4), f"end of {r}")
+    need("started from here" in r.err.decode(), "-v says that it is flat", repr(r))
+
+
+@point("a trial that is given up, and comes true then: flat all the same")
+def late_trial(bed):
+    job = start(bed, "-v", *TREE, "-n", 4, *SH, "echo started")
+    wait_for(lambda: on(bed, 1, "ssh -T"), "node1 starts node2")
+    pid = guard_and_proxy(bed, 1)[1]
+    os.kill(pid, signal.SIGSTOP)
+    time.sleep(3.5)                          # node2 answers, and nobody hears it
+    os.kill(pid, signal.SIGCONT)
+    r = finish(job, bound=8, what="proxy of node1 stopped for 3.5 s of the trial")
+    same((r.status, r.lines), (0, ["started"] * 4), f"end of {r}")
+    need("started from here" in r.err.decode(), "-v says that it is flat", repr(r))
 
 
 # --- the launcher: rows 18, 23 to 26 -----------------------------------------------------------

@@ -10,6 +10,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from trial import *                                     # noqa: E402
 import ast                                              # noqa: E402
 import contextlib                                       # noqa: E402
+import re                                               # noqa: E402
 import signal                                           # noqa: E402
 import time                                             # noqa: E402
 
@@ -328,7 +329,18 @@ def shell(bed, user):
 def rc_prints(bed, user, rc):
     bed.rc(user, rc, "echo Welcome to this fine host\necho\necho pmi2_proxy\n" * 20)
     r = through_shell(bed, user)
-    say(f"stderr: {r.err[:200]!r}")
+    text = sorted(re.sub("node[1-7]", "nodeN", m) for m in r.messages)
+    same(text, [f"mpiexec_lite: nodeN and 6 more: {line}"
+                for line in ("Welcome to this fine host", "pmi2_proxy")], f"messages of {r}")
+
+
+@point(".bashrc that prints on stderr, on one host another line: who said what")
+def rc_complains(bed):
+    bed.rc("root", ".bashrc", "echo same >&2\n[ $(hostname) = node3 ] && echo own >&2\n")
+    r = through_shell(bed, "root")
+    text = sorted(re.sub("node[124567]", "nodeN", m) for m in r.messages)
+    need(text[0] == "mpiexec_lite: node3: own" and len(text) == 2 and
+         re.fullmatch("mpiexec_lite: node. and 6 more: same", text[1]), "messages", repr(r))
 
 
 @points([(".bashrc that reads stdin for a while", "root", ".bashrc", "read -t 0.5 word\n"),

@@ -1,4 +1,4 @@
-/* test_fence.c - pmi2/fence: fence and barrier, groups of PMI-1.2, the ring, and
+/* test_fence.c - pmi2/fence*.c: fence and barrier, groups of PMI-1.2, the ring, and
  * members that end while others wait. */
 #include "test/unit/fake_host.h"
 

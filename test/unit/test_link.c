@@ -29,7 +29,7 @@ struct end {
     struct link *l;
     struct link *forward;            /* bulk goes on there */
     struct buf   log, noise, payload, words, why;
-    size_t       bulk, rooms;
+    size_t       bulk, data, rooms, held;    /* held: cost of data not granted */
     bool         closed, refuse, free_at_end, hold;      /* hold: no grants */
 };
 
@@ -43,17 +43,21 @@ static int on_message(void *host, struct link *l, const struct msg *m, const cha
     assert_false(x->closed);
     buf_printf(&x->log, "%s/%zu ", m->cmd, len);
     buf_add(&x->payload, payload, len);
-    if (*m->cmd == 'b')
-        x->bulk += len;
     if (x->refuse)
         return err_set(e, ERR_OTHER, "not %s", m->cmd);
+    if (*m->cmd == 'b' && link_take(l, len, e) < 0)
+        return -1;
+    x->bulk += *m->cmd == 'b' ? len : 0;
+    x->data += *m->cmd == 'd' ? len : 0;
+    if (x->hold)
+        x->held += link_hold(l);
     if (x->forward) {
         msg_init(&copy);
         msg_start(&copy, m->cmd);
         link_message(x->forward, LINK_BULK, &copy, payload, len, l);
         msg_clear(&copy);
     } else if (len && *m->cmd == 'b' && !x->hold) {
-        link_grant(l, len);
+        link_grant(l, LINK_BULK, len);
     }
     return 0;
 }
@@ -75,7 +79,8 @@ static void on_room(void *host, struct link *l)
 {
     struct end *x = host;
 
-    assert_true(link_room(l) <= LINK_WINDOW);
+    assert_true(link_room(l, LINK_BULK) <= LINK_WINDOW);
+    assert_true(link_room(l, LINK_DATA) <= LINK_WINDOW);
     x->rooms++;
 }
 
@@ -190,6 +195,8 @@ static void post(struct link *l, enum link_class c, const char *cmd, size_t len)
     memset(payload, *cmd, len);
     msg_init(&m);
     msg_start(&m, cmd);
+    if (c == LINK_DATA)
+        msg_str(&m, "job", "J");
     link_message(l, c, &m, payload, len, NULL);
     msg_clear(&m);
     free(payload);
@@ -297,7 +304,7 @@ static void test_overtaking(void **state)
     for (int i = 0; i < 4; i++)
         post(x.l, LINK_BULK, "b", LIMIT_CHUNK);
     turns(5);
-    for (int i = 0; i < 100; i++)
+    for (int i = 0; i < 4; i++)
         post(x.l, LINK_DATA, "d", LIMIT_CHUNK);
     turns(5);
     post(x.l, LINK_CONTROL, "c", 0);
@@ -332,8 +339,8 @@ static void test_order_in_class(void **state)
     reader_open(&r);
     for (int i = 0; i < 300; i++) {
         snprintf(cmd, sizeof cmd, "d%d", i);
-        post(x.l, LINK_DATA, cmd, (size_t)(i * 7 % 900));
-        buf_printf(&want, "d%d/%d ", i, i * 7 % 900);
+        post(x.l, LINK_DATA, cmd, (size_t)(i * 7 % 800));
+        buf_printf(&want, "d%d/%d ", i, i * 7 % 800);
     }
     for (int idle = 0; idle < 3; idle++) {
         turns(1);
@@ -359,10 +366,10 @@ static void test_credit(void **state)
 
     (void)state;
     reader_open(&r);
-    assert_int_equal(link_room(x.l), LINK_WINDOW);
+    assert_int_equal(link_room(x.l, LINK_BULK), LINK_WINDOW);
     for (int i = 0; i < 10; i++)
         post(x.l, LINK_BULK, "b", LIMIT_CHUNK);
-    assert_int_equal(link_room(x.l), 0);
+    assert_int_equal(link_room(x.l, LINK_BULK), 0);
     reader_read(&r, fd);
     assert_int_equal(r.bulk, LINK_WINDOW);
     post(x.l, LINK_DATA, "d", 70000);
@@ -370,25 +377,115 @@ static void test_credit(void **state)
     buf_reset(&r.log);
     reader_read(&r, fd);
     assert_string_equal(text_of(&r.log), "c/0 d/70000 ");
-    say_frame(fd, "cmd=credit;bytes=32767;");    /* not enough for a whole one */
+    say_frame(fd, "cmd=credit;class=bulk;bytes=32767;");    /* not enough for a whole one */
     reader_read(&r, fd);
     assert_int_equal(r.bulk, LINK_WINDOW);
-    say_frame(fd, "cmd=credit;bytes=1;");
+    say_frame(fd, "cmd=credit;class=bulk;bytes=1;");
     reader_read(&r, fd);
     assert_int_equal(r.bulk, LINK_WINDOW + LIMIT_CHUNK);
-    say_frame(fd, "cmd=credit;bytes=131072;");
+    say_frame(fd, "cmd=credit;class=bulk;bytes=131072;");
     reader_read(&r, fd);
     assert_int_equal(r.bulk, 2 * LINK_WINDOW + LIMIT_CHUNK);
-    assert_int_equal(link_room(x.l), 0);
-    say_frame(fd, "cmd=credit;bytes=131072;");
+    assert_int_equal(link_room(x.l, LINK_BULK), 0);
+    say_frame(fd, "cmd=credit;class=bulk;bytes=131072;");
     reader_read(&r, fd);
     assert_int_equal(r.bulk, 10 * LIMIT_CHUNK);
-    assert_int_equal(link_room(x.l), 13 * LIMIT_CHUNK - 10 * LIMIT_CHUNK);
+    assert_int_equal(link_room(x.l, LINK_BULK), 13 * LIMIT_CHUNK - 10 * LIMIT_CHUNK);
     assert_true(x.rooms > 0);
     assert_false(x.closed);
     reader_close(&r);
     end_close(&x);
     close(fd);
+}
+
+/* Data has its own: without it, it stops, and nothing else does. */
+static void test_data_credit(void **state)
+{
+    struct reader r;
+    struct end x;
+    int fd = raw_open(&x, 100, 0);
+
+    (void)state;
+    reader_open(&r);
+    for (int i = 0; i < 3; i++)
+        post(x.l, LINK_DATA, "d", 50000);
+    post(x.l, LINK_DATA, "e", 0);        /* costs nothing, and keeps its place */
+    assert_int_equal(link_room(x.l, LINK_DATA), 0);
+    post(x.l, LINK_BULK, "b", LIMIT_CHUNK);
+    post(x.l, LINK_CONTROL, "c", 40000);
+    reader_read(&r, fd);
+    assert_string_equal(text_of(&r.log), "c/40000 d/50000 d/50000 b/32768 ");
+    assert_false(link_idle(x.l));
+    say_frame(fd, "cmd=credit;class=bulk;bytes=32768;");
+    reader_read(&r, fd);
+    assert_false(link_idle(x.l));
+    say_frame(fd, "cmd=credit;class=data;bytes=50000;");
+    reader_read(&r, fd);
+    assert_true(link_idle(x.l));
+    assert_string_equal(text_of(&r.log), "c/40000 d/50000 d/50000 b/32768 d/50000 e/0 ");
+    assert_int_equal(link_room(x.l, LINK_DATA), LINK_WINDOW - 100000);
+    assert_int_equal(link_room(x.l, LINK_BULK), LINK_WINDOW);
+    reader_close(&r);
+    end_close(&x);
+    close(fd);
+}
+
+/* Data is granted at once; if the host holds it, not before that says so.  Large
+ * payloads go, one at a time. */
+static void test_data_grants(void **state)
+{
+    (void)state;
+    for (int hold = 0; hold < 2; hold++) {
+        enum { PIECES = 10, SIZE = 400000 };
+        struct end a, b;
+        int fd[2];
+
+        sockets(fd);
+        end_open(&a, fd[0], fd[0], 100, 0);
+        end_open(&b, fd[1], fd[1], 100, 0);
+        b.hold = hold;
+        for (int i = 0; i < PIECES; i++)
+            post(a.l, LINK_DATA, "d", SIZE);
+        for (int i = 1; i <= PIECES; i++) {
+            turns(100);
+            assert_int_equal(b.data, (hold ? i : PIECES) * SIZE);
+            assert_int_equal(b.held, hold ? LINK_WINDOW / 4 * 3 : 0);
+            link_grant(b.l, LINK_DATA, b.held);
+            b.held = 0;
+        }
+        assert_true(link_idle(a.l));
+        assert_true(a.rooms > 0);
+        assert_false(a.closed || b.closed);
+        end_close(&a);
+        end_close(&b);
+    }
+}
+
+/* Who sends on without credit is cut off. */
+static void test_without_credit(void **state)
+{
+    static const char *const heads[] = { "cmd=d;job=J;payload=30000;", "cmd=b;payload=30000;" };
+    static char payload[30000];
+
+    (void)state;
+    for (size_t i = 0; i < N_OF(heads); i++) {
+        struct end x;
+        int fd = raw_open(&x, 100, 0);
+
+        print_message("  %s\n", heads[i]);
+        x.hold = true;
+        for (int n = 0; n < 5; n++) {
+            assert_false(x.closed);
+            say_frame(fd, heads[i]);
+            say(fd, payload, sizeof payload);
+            turns(2);
+        }
+        assert_true(x.closed);
+        assert_string_equal(text_of(&x.why), i ? "30000 bytes of bulk came without credit" :
+                            "30000 bytes of data came without credit");
+        end_close(&x);
+        close(fd);
+    }
 }
 
 /* Two links: however much one sends, the other's host has granted what is on its way. */
@@ -410,7 +507,7 @@ static void test_grants(void **state)
         size_t before = b.bulk;
 
         if (b.bulk < 40 * 30000)
-            link_grant(b.l, 30000);
+            link_grant(b.l, LINK_BULK, 30000);
         turns(10);
         assert_true(b.bulk - before <= 2 * 30000);
     }
@@ -445,7 +542,7 @@ static void test_forward(void **state)
         b.forward = c.l;
         began = now_seconds();
         while (d.bulk < 5000000 && now_seconds() - began < 5) {
-            while (link_room(a.l) >= 20000 && sent < 5000000) {
+            while (link_room(a.l, LINK_BULK) >= 20000 && sent < 5000000) {
                 post(a.l, LINK_BULK, "b", 20000);
                 sent += 20000;
             }
@@ -603,10 +700,15 @@ static const struct {
     { "a payload of less than nothing", "    17cmd=a;payload=-1;", 0, "" },
     { "a payload that is no number", "    16cmd=a;payload=x;", 0, "" },
     { "a payload too long", "    23cmd=a;payload=16777217;", 0, "" },
-    { "credit without bytes", "    11cmd=credit;", 0, "credit without bytes" },
-    { "credit of a text", "    19cmd=credit;bytes=x;", 0, "credit without bytes" },
-    { "too much credit at once", "    24cmd=credit;bytes=131073;", 0, "credit without bytes" },
-    { "more credit than there is", "    19cmd=credit;bytes=1;", 0, "more credit than there is" },
+    { "credit without class", "    19cmd=credit;bytes=1;", 0, "credit without class" },
+    { "credit of control", "    33cmd=credit;class=control;bytes=1;", 0, "credit without class" },
+    { "credit without bytes", "    22cmd=credit;class=bulk;", 0, "credit without bytes" },
+    { "credit of a text", "    30cmd=credit;class=bulk;bytes=x;", 0, "credit without bytes" },
+    { "too much credit at once", "    35cmd=credit;class=bulk;bytes=131073;", 0,
+      "credit without bytes" },
+    { "more credit than there is", "    30cmd=credit;class=bulk;bytes=1;", 0,
+      "more credit than there is" },
+    { "the same of data", "    30cmd=credit;class=data;bytes=1;", 0, "more credit than there is" },
     { "a closing", "", 0, "=" },
 };
 
@@ -663,7 +765,7 @@ static void test_refused(void **state)
         assert_string_equal(text_of(&x.why), "not a");
         assert_string_equal(text_of(&x.log), "a/0 ");
         if (x.l) {                       /* it takes no more, and says so */
-            assert_int_equal(link_room(x.l), 0);
+            assert_int_equal(link_room(x.l, LINK_BULK), 0);
             post(x.l, LINK_CONTROL, "c", 0);
             post(x.l, LINK_BULK, "b", 10);
             assert_true(link_idle(x.l));
@@ -973,6 +1075,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_classes), cmocka_unit_test(test_overtaking),
         cmocka_unit_test(test_order_in_class), cmocka_unit_test(test_credit),
+        cmocka_unit_test(test_data_credit), cmocka_unit_test(test_data_grants),
+        cmocka_unit_test(test_without_credit),
         cmocka_unit_test(test_grants), cmocka_unit_test(test_forward),
         cmocka_unit_test(test_grant_before_waiting), cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_large_payload), cmocka_unit_test(test_garbage),

@@ -1,4 +1,4 @@
-/* test_peer.c - pmi2/peer, fence, share and ask together: several servers serve one
+/* test_peer.c - pmi2/peer, fence*, share and ask together: several servers serve one
  * job as one would.
  *
  * Each story is told with the servers side by side and in a chain, with little, some
@@ -234,6 +234,8 @@ static const struct tree_story stories[] = {
         "?stuck 2 1" } },
     { "stuck: it has ended before", "012", .steps = { START3, "2x", "0=", IN("1"),
         "?stuck 2 1" } },
+    { "stuck: the one that waited has ended too, and then another waits", "012", .steps = {
+        START3, IN("0"), "0.", "0x", "1x", IN("2"), "?stuck 1 2" } },
     { "stuck: two on one node", "0122", .steps = { START4, IN("2"), "3x", "?stuck 3 2" } },
     { "stuck: two on one node, ended before", "0122", .steps = { START4, "3x", IN("2"),
         "?stuck 3 2" } },
@@ -394,7 +396,10 @@ static const struct {
     { "data that is noise", ABOVE, "cmd=kvs-data;job=job0;", DATA("abcdefghijklmnopqrst"),
       "kvs-data" },
     { "a question", BELOW_ROOT, "cmd=kvs-get;job=job0;id=1;key=k;", "", 0, NULL },
-    { "a question from above", ABOVE, "cmd=kvs-get;job=job0;id=1;key=k;", "", 0, "kvs-get" },
+    { "a question from above", ABOVE, "cmd=kvs-get;job=job0;id=1;key=k;", "", 0,
+      "kvs-get: comes from above" },
+    { "an entry by its number, from above", ABOVE, "cmd=kvs-at;job=job0;id=1;name=0;", "", 0,
+      "kvs-at: comes from above" },
     { "a question without key", BELOW_ROOT, "cmd=kvs-get;job=job0;id=1;", "", 0, "kvs-get" },
     { "a question without number", BELOW_ROOT, "cmd=kvs-get;job=job0;key=k;", "", 0, "kvs-get" },
     { "a question of number -1", BELOW_ROOT, "cmd=kvs-get;job=job0;id=-1;key=k;", "", 0,
@@ -403,7 +408,8 @@ static const struct {
       "0123456789012345678901234567890123456789012345678901234567890123x;", "", 0, "kvs-get" },
     { "an answer to nothing", ABOVE, "cmd=answer;job=job0;id=1;rc=0;", DATA(REC),
       "no question 1" },
-    { "an answer from below", BELOW_ROOT, "cmd=answer;job=job0;id=1;rc=0;", "", 0, "answer" },
+    { "an answer from below", BELOW_ROOT, "cmd=answer;job=job0;id=1;rc=0;", "", 0,
+      "answer: comes from below" },
     { "an answer without rc", ABOVE, "cmd=answer;job=job0;id=1;", "", 0, "answer" },
     { "who waits", BELOW_ROOT, "cmd=fence-wait;job=job0;fence=WORLD:0;rank=1;", "", 0, NULL },
     { "nobody waits", BELOW_ROOT, "cmd=fence-wait;job=job0;fence=WORLD:0;", "", 0,
@@ -452,7 +458,11 @@ static const struct {
     { "publish without number", BELOW_ROOT, "cmd=name-publish;job=job0;name=a;", "", 0,
       "name-publish" },
     { "publish from above", ABOVE, "cmd=name-publish;job=job0;id=1;name=a;port=b;", "", 0,
-      "name-publish" },
+      "name-publish: comes from above" },
+    { "unpublish from above", ABOVE, "cmd=name-unpublish;job=job0;id=1;name=a;", "", 0,
+      "name-unpublish: comes from above" },
+    { "lookup from above", ABOVE, "cmd=name-lookup;job=job0;id=1;name=a;", "", 0,
+      "name-lookup: comes from above" },
     { "lookup on its way", BELOW_MIDDLE, "cmd=name-lookup;job=job0;id=1;name=a;", "", 0, NULL },
 };
 

@@ -1,0 +1,257 @@
+/* remotes.c - all servers below: how many are started at a time, what they are sent, and
+ * when they are given up. */
+#include "mpiexec_lite/remote_impl.h"
+
+#include "mpiexec_lite/sweep.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* --- starting ---------------------------------------------------------- */
+
+static void start_one(struct remote *r)
+{
+    struct remotes *rs = r->all;
+    struct err e = { 0 };
+    char text[400];
+
+    r->state = REMOTE_STARTING;
+    rs->starting++;
+    if (remote_start(r, &e) < 0) {
+        snprintf(text, sizeof text, "%s: %s", r->where->name, e.text);
+        remote_failed(r, text);
+        return;
+    }
+    ev_timer_stop(rs->args.loop, &r->timer);
+    if (rs->args.plan->remote.launcher == LAUNCHER_MANUAL)
+        return;                          /* a person is not hurried */
+    ev_timer_set(&r->timer, rs->args.plan->remote.patience, 0.);
+    ev_timer_start(rs->args.loop, &r->timer);
+}
+
+static bool may_start(const struct remotes *rs)
+{
+    return !rs->ending && rs->starting < rs->args.plan->remote.window;
+}
+
+void remotes_start_more(struct remotes *rs)
+{
+    bool manual = rs->args.plan->remote.launcher == LAUNCHER_MANUAL && rs->next < rs->n;
+
+    while (rs->next < rs->n && (manual || may_start(rs)))
+        start_one(&rs->v[rs->next++]);
+    if (manual) {
+        printf("HYDRA_LAUNCH_END\n");
+        fflush(stdout);
+    }
+    remotes_show_noise(rs);
+}
+
+void remotes_show_noise(struct remotes *rs)
+{
+    if (rs->ending || (!rs->starting && rs->next == rs->n))
+        noise_show(&rs->noise);
+}
+
+/* Starting: its time is up.  Waiting: again.  Else: it has had its last moment. */
+static void on_timer(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    struct remote *r = w->data;
+    struct remotes *rs = r->all;
+    char text[400];
+
+    (void)revents;
+    if (r->state == REMOTE_WAITING && may_start(rs)) {
+        start_one(r);
+    } else if (r->state == REMOTE_WAITING) {
+        ev_timer_set(w, 0.05, 0.);
+        ev_timer_start(loop, w);
+    } else if (r->state == REMOTE_STARTING && !r->cut) {
+        while (remote_read_words(r))
+            ;
+        snprintf(text, sizeof text, "%s: no answer within %g s (a login script that waits for "
+                 "input?)%s%s", r->where->name, rs->args.plan->remote.patience,
+                 r->words.len ? ": " : "", remote_last_words(r));
+        remote_failed(r, text);
+        remotes_start_more(rs);
+    } else if (r->cut) {
+        remote_over(r);
+        remotes_start_more(rs);
+    }
+}
+
+int remotes_launch(struct remotes *rs, int first, int n, int most)
+{
+    if (!rs->v && !(rs->v = calloc((size_t)(most ? most : 1), sizeof *rs->v)))
+        return -1;
+    for (int i = n; i < rs->n; i++)      /* of a trial; now another one starts it */
+        remote_drop(&rs->v[i]);
+    if (n <= rs->n)
+        return 0;
+    rs->left += n - rs->n;
+    for (int i = rs->n; i < n; i++) {
+        struct remote *r = &rs->v[i];
+        int node = tree_node(rs->args.plan, first + i);
+
+        *r = (struct remote){ .all = rs, .position = first + i, .errors = -1,
+                              .where = &rs->args.plan->hosts[node] };
+        ev_timer_init(&r->timer, on_timer, 0., 0.);
+        r->timer.data = r;
+    }
+    rs->n = n;
+    remotes_start_more(rs);
+    return 0;
+}
+
+/* --- their processes --------------------------------------------------- */
+
+bool remotes_reaped(struct remotes *rs, pid_t pid, int wstatus)
+{
+    for (int i = 0; i < rs->n; i++) {
+        struct remote *r = &rs->v[i];
+
+        if (r->pid != pid)
+            continue;
+        r->pid = 0;
+        r->status = wstatus;
+        if (r->cut && r->state != REMOTE_ENDED && r->state != REMOTE_WAITING)
+            remote_over(r);
+        else if (r->state == REMOTE_STARTING && !r->link && wstatus)
+            remote_over(r);              /* tcp: it will not call */
+        remotes_start_more(rs);
+        return true;
+    }
+    return false;
+}
+
+int remotes_sweep(struct remotes *rs, double seconds)
+{
+    pid_t *pids = calloc((size_t)rs->n + 1, sizeof *pids);
+    size_t n = 0;
+    int left;
+
+    for (int i = 0; pids && i < rs->n; i++)
+        if (rs->v[i].pid)
+            pids[n++] = rs->v[i].pid;
+    left = pids ? sweep_but(seconds, pids, n) : 1;
+    free(pids);
+    return left;
+}
+
+/* --- proxies that call back -------------------------------------------- */
+
+bool remotes_claim(struct remotes *rs, int position)
+{
+    for (int i = 0; i < rs->n; i++)
+        if (rs->v[i].position == position) {
+            bool free = rs->v[i].state == REMOTE_STARTING && !rs->v[i].claimed;
+
+            rs->v[i].claimed |= free;
+            return free;
+        }
+    return false;
+}
+
+void remotes_accept(struct remotes *rs, int position, int fd)
+{
+    struct remote *r = remotes_towards(rs, position);
+    struct err e = { 0 };
+
+    if (!r || r->state != REMOTE_STARTING || remote_link(r, fd, fd, &e) < 0)
+        close(fd);
+}
+
+void remotes_refuse(struct remotes *rs, int position, const char *why)
+{
+    struct remote *r = remotes_towards(rs, position);
+    char text[500];
+
+    if (!r || r->state != REMOTE_STARTING)
+        return;
+    snprintf(text, sizeof text, "%s: %s", r->where->name, why);
+    remote_failed(r, text);
+}
+
+/* --- the whole --------------------------------------------------------- */
+
+void remotes_init(struct remotes *rs, const struct remotes_args *args)
+{
+    *rs = (struct remotes){ .args = *args, .noise = { .tell = args->ops->tell,
+                                                      .host = args->host } };
+}
+
+void remotes_clear(struct remotes *rs)
+{
+    rs->ending = true;
+    for (int i = 0; i < rs->n; i++) {
+        remote_drop(&rs->v[i]);
+        ev_timer_stop(rs->args.loop, &rs->v[i].timer);
+        link_free(rs->v[i].link);
+        buf_clear(&rs->v[i].words);
+    }
+    free(rs->v);
+    free(rs->staging);
+    buf_clear(&rs->program);
+    noise_clear(&rs->noise);
+    *rs = (struct remotes){ .args = rs->args };
+}
+
+struct remote *remotes_towards(struct remotes *rs, int position)
+{
+    int at = position;
+
+    while (at > 0 && rs->n)
+        for (int i = 0; i < rs->n; i++) {
+            if (rs->v[i].position == at)
+                return &rs->v[i];
+            if (i == rs->n - 1) {
+                at = tree_parent(&rs->args.tree, at);
+                break;
+            }
+        }
+    return NULL;
+}
+
+void remotes_room(struct remotes *rs)
+{
+    for (int i = 0; i < rs->n; i++) {
+        struct remote *r = &rs->v[i];
+
+        if (r->link && r->held_data)
+            link_grant(r->link, LINK_DATA, r->held_data);
+        r->held_data = 0;
+    }
+}
+
+void remotes_send(struct remotes *rs, struct msg *m)
+{
+    for (int i = 0; i < rs->n; i++)
+        if (rs->v[i].state == REMOTE_UP)
+            link_message(rs->v[i].link, LINK_CONTROL, m, NULL, 0, NULL);
+}
+
+void remote_done(struct remote *r)
+{
+    if (r->state != REMOTE_UP)
+        return;
+    r->state = REMOTE_DONE;
+    link_shut(r->link);
+}
+
+void remotes_end(struct remotes *rs)
+{
+    rs->ending = true;
+    for (int i = 0; i < rs->n; i++)
+        if (rs->v[i].state == REMOTE_WAITING || rs->v[i].state == REMOTE_STARTING)
+            remote_drop(&rs->v[i]);
+    noise_show(&rs->noise);
+}
+
+struct remote *remotes_unfinished(struct remotes *rs)
+{
+    for (int i = 0; i < rs->n; i++)
+        if (rs->v[i].state == REMOTE_UP)
+            return &rs->v[i];
+    return NULL;
+}

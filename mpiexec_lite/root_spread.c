@@ -1,0 +1,207 @@
+/* root_spread.c - bringing up the servers of the other nodes: as a tree or flat, and what
+ * a person sees of it. */
+#include "mpiexec_lite/root_impl.h"
+
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+/* How long a person waits without a word, and how often the line changes then. */
+static const double PROGRESS_AFTER = 1.0, PROGRESS_STEP = 0.25;
+
+/* How much longer than the first host took its trial may take.  Where a firewall drops
+ * what hosts say to each other, ssh would find out in 10 s, and who is down would be
+ * waited for twice as long. */
+static const double TRIAL_TIME = 2.0;
+
+/* --- progress ---------------------------------------------------------- */
+
+static void on_progress(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    struct root *r = w->data;
+
+    (void)loop;
+    (void)revents;
+    dprintf(STDERR_FILENO, "\rmpiexec_lite: starting: %d of %d hosts answer, %d ready ",
+            r->connected, r->tree.n - 1, r->ready);
+    r->line_shown = true;
+}
+
+void root_progress_end(struct root *r)
+{
+    ev_timer_stop(r->loop, &r->progress);
+    if (r->line_shown)
+        dprintf(STDERR_FILENO, "\r\033[K");
+    r->line_shown = false;
+}
+
+static void watch_progress(struct root *r)
+{
+    if (!isatty(STDERR_FILENO))
+        return;
+    ev_timer_set(&r->progress, PROGRESS_AFTER, PROGRESS_STEP);
+    ev_timer_start(r->loop, &r->progress);
+}
+
+/* --- tree or flat ------------------------------------------------------ */
+
+static void grow(struct remote *to, int width, bool trial)
+{
+    struct msg m;
+
+    msg_init(&m);
+    msg_start(&m, "grow");
+    msg_int(&m, "width", width);
+    msg_int(&m, "trial", trial);
+    link_message(to->link, LINK_CONTROL, &m, NULL, 0, NULL);
+    msg_clear(&m);
+}
+
+/* The shape is known: the job can be made, and everybody told. */
+static void decide(struct root *r, int width)
+{
+    struct err e = { 0 };
+    int first, n;
+
+    r->decided = true;
+    ev_timer_stop(r->loop, &r->trial);
+    r->tree.width = r->below.args.tree.width = width;
+    n = tree_children(&r->tree, 0, &first);
+    if (node_add_job(&r->node, r->args->place->size, &e) < 0) {
+        root_broken(r, EXIT_LAUNCHER, e.text);
+        return;
+    }
+    for (int i = 0; i < r->below.n; i++)
+        if (r->below.v[i].state == REMOTE_UP)
+            grow(&r->below.v[i], width, false);
+    if (remotes_launch(&r->below, first, n, r->tree.n - 1) < 0)
+        root_broken(r, EXIT_LAUNCHER, "no memory for servers");
+}
+
+void root_trial_over(struct root *r, bool ok, const char *why)
+{
+    int width = r->tree.width;
+
+    if (r->decided || r->finishing)
+        return;
+    if (ok) {
+        root_say(r, 1, "launch: hosts can reach each other: a tree of width %d", width);
+    } else {
+        tree_children(&r->tree, 1, &r->tried);
+        root_say(r, 1, "launch: hosts cannot reach each other (%s): every host is started "
+                 "from here", why);
+    }
+    decide(r, ok ? width : 0);
+}
+
+static void on_trial(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    (void)loop;
+    (void)revents;
+    root_trial_over(w->data, false, "no answer yet");
+}
+
+/* The first server is up, and others are to be below it: can it start them? */
+static void try_below(struct root *r, struct remote *first)
+{
+    double now = root_now(r);
+
+    grow(first, r->tree.width, true);
+    ev_timer_set(&r->trial, now - r->began + TRIAL_TIME, 0.);
+    ev_timer_start(r->loop, &r->trial);
+}
+
+void root_grow(struct root *r, struct remote *x)
+{
+    if (r->decided)
+        grow(x, r->tree.width, false);
+    else if (x->position == 1)
+        try_below(r, x);
+}
+
+/* --- proxies that call back -------------------------------------------- */
+
+static bool claim(void *host, int position)
+{
+    return remotes_claim(&((struct root *)host)->below, position);
+}
+
+static void accepted(void *host, int position, int fd)
+{
+    remotes_accept(&((struct root *)host)->below, position, fd);
+}
+
+static void refused(void *host, int position, const char *why)
+{
+    remotes_refuse(&((struct root *)host)->below, position, why);
+}
+
+static void no_munge(void *host, const char *why)
+{
+    root_broken(host, EXIT_LAUNCHER, why);
+}
+
+static void log_callback(void *host, const char *text)
+{
+    root_tell(host, "%s", text);
+}
+
+static const struct callback_ops callback_ops = {
+    .claim = claim, .accepted = accepted, .refused = refused, .broken = no_munge,
+    .log = log_callback,
+};
+
+static int listen_for_callbacks(struct root *r, struct remotes_args *args, struct err *e)
+{
+    const struct launch_options *o = &r->plan->remote;
+    struct callback_args how = { r->jobid, r->tree.n, o->munge_socket };
+
+    if (root_is_alone(r) || (o->launcher != LAUNCHER_TCP && o->launcher != LAUNCHER_MANUAL))
+        return 0;
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);      /* keys are in our memory */
+    r->callback = callback_new(r->loop, &how, &callback_ops, r, e);
+    if (!r->callback)
+        return -1;
+    args->connect = callback_addresses(r->callback);
+    args->job = r->jobid;
+    return 0;
+}
+
+int root_spread_init(struct root *r, struct err *e)
+{
+    struct remotes_args args = { .loop = r->loop, .plan = r->plan, .tree = r->tree,
+                                 .server = r->node.server, .bundle = buf_bytes(&r->bundle),
+                                 .bundle_len = r->bundle.len, .proxy = r->beside,
+                                 .user = &r->user, .ops = &root_remote_ops, .host = r };
+    int first, n;
+
+    if (listen_for_callbacks(r, &args, e) < 0)
+        return -1;
+    r->progress.data = r->trial.data = r;
+    ev_timer_init(&r->progress, on_progress, 0., 0.);
+    ev_timer_init(&r->trial, on_trial, 0., 0.);
+    remotes_init(&r->below, &args);
+    r->tree.width = r->below.args.tree.width = tree_width(r->plan);
+    if (root_is_alone(r) || !r->tree.width || r->plan->remote.launcher == LAUNCHER_FORK) {
+        decide(r, r->tree.width);
+    } else {
+        n = tree_children(&r->tree, 0, &first);
+        if (remotes_launch(&r->below, first, n, r->tree.n - 1) < 0)
+            return err_set(e, ERR_NOMEM, "no memory for servers");
+    }
+    if (!root_is_alone(r))
+        watch_progress(r);
+    root_check_ready(r);
+    return 0;
+}
+
+void root_check_ready(struct root *r)
+{
+    if (r->started || !r->decided || r->ready < r->tree.n - 1 || r->launch.ending)
+        return;
+    root_progress_end(r);
+    if (!root_is_alone(r))
+        root_say(r, 1, "launch: %d other hosts: first answer after %.3f s, all ready after %.3f s",
+                 r->tree.n - 1, r->first_up - r->began, root_now(r) - r->began);
+    root_start(r);
+}
