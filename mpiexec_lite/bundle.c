@@ -32,6 +32,7 @@ static_assert(sizeof(enum launcher) == sizeof(int), "an enum travels as an int")
 
 static const struct field job_fields[] = {
     FIELD("job's name",       TEXT,     bundle, jobid, 0, 0),
+    FIELD("spawner's name",   OPTION,   bundle, spawner, 0, 0),
     FIELD("directory",        TEXT,     bundle, cwd, 0, 0),
     FIELD("trace",            BOOL,     bundle, trace, 0, 1),
     FIELD("umask",            UNSIGNED, bundle, umask, 0, 0777),
@@ -501,5 +502,6 @@ void bundle_clear(struct bundle *b)
     plan_clear(&b->plan);
     free(b->cwd);
     free(b->jobid);
+    free(b->spawner);
     *b = (struct bundle){ .envs = NULL };
 }

@@ -44,12 +44,15 @@ __attribute__((format(printf, 2, 3)))
 static void tell(struct launch *l, const char *fmt, ...)
 {
     char text[2048];
+    int n = 0;
     va_list ap;
 
     if (l->told++ >= MAX_LINES)
         return;
+    if (l->number)
+        n = snprintf(text, sizeof text, "job %d: ", l->number);
     va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
+    vsnprintf(text + n, sizeof text - (size_t)n, fmt, ap);
     va_end(ap);
     l->ops->tell(l->host, text);
 }
@@ -332,6 +335,11 @@ void launch_signal(struct launch *l, double now, int signo)
     }
     l->signal = signo;
     end_job(l, now, 128 + signo, step);
+}
+
+void launch_end(struct launch *l, double now, int status)
+{
+    end_job(l, now, status, STEP_TERM);
 }
 
 void launch_broken(struct launch *l, double now, int status, const char *text)

@@ -221,6 +221,13 @@ static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
         flush(l);
 }
 
+static void add(struct link *l, enum link_class c, struct frame_piece *p, size_t payload)
+{
+    flow_add(&l->flow, c, &p->piece, payload);
+    if (!ev_is_pending(&l->prepare))     /* the loop may be past it, before its wait */
+        ev_feed_event(l->loop, &l->prepare, EV_PREPARE);
+}
+
 static void queue(struct link *l, enum link_class c, const char *frame, size_t frame_len,
                   const char *payload, size_t len, struct link *from)
 {
@@ -232,9 +239,7 @@ static void queue(struct link *l, enum link_class c, const char *frame, size_t f
     memcpy(p->data, frame, frame_len);
     if (len)
         memcpy(p->data + frame_len, payload, len);
-    flow_add(&l->flow, c, &p->piece, len);
-    if (!ev_is_pending(&l->prepare))     /* the loop may be past it, before its wait */
-        ev_feed_event(l->loop, &l->prepare, EV_PREPARE);
+    add(l, c, p, len);
 }
 
 void link_send(struct link *l, enum link_class c, const char *frame, size_t frame_len,
@@ -254,7 +259,7 @@ void link_send_blob(struct link *l, enum link_class c, struct blob *b)
         fatal("out of memory", 0);
     *p = (struct frame_piece){ .len = b->len, .shared = b };
     b->refs++;
-    flow_add(&l->flow, c, &p->piece, b->payload);
+    add(l, c, p, b->payload);
 }
 
 void link_message(struct link *l, enum link_class c, struct msg *m, const char *payload,

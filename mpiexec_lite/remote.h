@@ -86,8 +86,9 @@ void remotes_clear(struct remotes *rs);  /* kills what still runs */
  * were given earlier are not started again, and dropped where n is less.  most: how many
  * there can ever be.  0, or -1: no memory. */
 int  remotes_launch(struct remotes *rs, int first, int n, int most);
-/* Kill and reap all descendants but these and what is theirs: how many are left. */
-int  remotes_sweep(struct remotes *rs, double seconds);
+/* Kill and reap all descendants but these and what is theirs; of those that name their
+ * job (PMI_JOBID) only the ones of this job, NULL: any.  How many are left. */
+int  remotes_sweep(struct remotes *rs, const char *jobid, double seconds);
 /* A child has ended; false if it is none of these. */
 bool remotes_reaped(struct remotes *rs, pid_t pid, int wstatus);
 
@@ -96,7 +97,7 @@ struct remote *remotes_towards(struct remotes *rs, int position);
 /* There is room for data on the link up. */
 void remotes_room(struct remotes *rs);
 /* Queue a message for all that are up. */
-void remotes_send(struct remotes *rs, struct msg *m);
+void remotes_send(struct remotes *rs, struct msg *m, const char *payload, size_t len);
 /* tcp, manual: whether a proxy of this position is awaited, which has come with that;
  * and its stream (taken). */
 bool remotes_claim(struct remotes *rs, int position);

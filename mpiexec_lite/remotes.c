@@ -2,7 +2,9 @@
  * when they are given up. */
 #include "mpiexec_lite/remote_impl.h"
 
+#include "mpiexec_lite/fatal.h"
 #include "mpiexec_lite/sweep.h"
+#include "wire/limits.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,7 +127,7 @@ bool remotes_reaped(struct remotes *rs, pid_t pid, int wstatus)
     return false;
 }
 
-int remotes_sweep(struct remotes *rs, double seconds)
+int remotes_sweep(struct remotes *rs, const char *jobid, double seconds)
 {
     pid_t *pids = calloc((size_t)rs->n + 1, sizeof *pids);
     size_t n = 0;
@@ -134,7 +136,7 @@ int remotes_sweep(struct remotes *rs, double seconds)
     for (int i = 0; pids && i < rs->n; i++)
         if (rs->v[i].pid)
             pids[n++] = rs->v[i].pid;
-    left = pids ? sweep_but(seconds, pids, n) : 1;
+    left = pids ? sweep_but(seconds, pids, n, jobid) : 1;
     free(pids);
     return left;
 }
@@ -224,11 +226,21 @@ void remotes_room(struct remotes *rs)
     }
 }
 
-void remotes_send(struct remotes *rs, struct msg *m)
+void remotes_send(struct remotes *rs, struct msg *m, const char *payload, size_t len)
 {
+    struct buf frame = BUF_INIT;
+    struct blob *b;
+
+    if (len)
+        msg_int(m, "payload", (long long)len);
+    if (wire_v2.format(m, LIMIT_FRAME_LINK, &frame, NULL) < 0 || frame.failed)
+        fatal("a message to another server is too long, or there is no memory", 0);
+    b = blob_new(buf_bytes(&frame), frame.len, payload, len);
     for (int i = 0; i < rs->n; i++)
         if (rs->v[i].state == REMOTE_UP)
-            link_message(rs->v[i].link, LINK_CONTROL, m, NULL, 0, NULL);
+            link_send_blob(rs->v[i].link, LINK_CONTROL, b);
+    blob_drop(b);
+    buf_clear(&frame);
 }
 
 void remote_done(struct remote *r)

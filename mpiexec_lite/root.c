@@ -20,18 +20,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* How long pipes that outlived the last rank are waited for (what holds them may
- * have something to say), and how long after a failure. */
-static const double GRACE = 2.0, GRACE_FAILED = 0.3;
-
-/* How long what is still to be written waits for its reader once the job is being
+/* How long what is still to be written waits for its reader once the run is being
  * ended, and how long a sweep may take. */
 static const double LAST_WORDS = 2.0, SWEEP_TIME = 5.0;
 
-/* How long the servers of other nodes have to end once all is over there, and how long
- * to tell that their ranks have, once KILL and the sweep after it were ordered: they may
- * be stopped or cut off, and without a lease for ever. */
-static const double FINISH_TIME = 6.0, SILENCE = 3.0;
+/* How long the servers of other nodes have to end once all is over there. */
+static const double FINISH_TIME = 6.0;
 
 double root_now(struct root *r)
 {
@@ -47,7 +41,7 @@ static void tell(struct root *r, const char *fmt, va_list ap)
     root_progress_end(r);
     vsnprintf(text, sizeof text, fmt, ap);
     buf_escaped(&safe, text, strlen(text));
-    output_tell(r->node.output, safe.failed ? "(no memory)" : buf_bytes(&safe));
+    places_tell(&r->places, safe.failed ? "(no memory)" : buf_bytes(&safe));
     buf_clear(&safe);
 }
 
@@ -71,71 +65,18 @@ void root_say(struct root *r, int level, const char *fmt, ...)
     va_end(ap);
 }
 
-/* --- operations of the launch ------------------------------------------ */
-
-static void op_kill_rank(void *host, int rank, int signo)
-{
-    struct root *r = host;
-
-    if (node_rank(&r->node, rank))
-        node_kill(&r->node, rank, signo);
-    else
-        root_send(r, "signal", "signo", signo, "rank", rank);
-}
-
-static void op_kill_all(void *host, int signo)
-{
-    struct root *r = host;
-
-    node_kill(&r->node, -1, signo);
-    root_send(r, "signal", "signo", signo, NULL, 0);
-}
-
-static void op_tell(void *host, const char *text)
-{
-    root_tell(host, "%s", text);
-}
-
-/* A rank that KILL did not reach: in another group, or not ours to signal. */
-static void op_sweep(void *host)
-{
-    struct root *r = host;
-    int left = remotes_sweep(&r->below, SWEEP_TIME);
-
-    if (left)
-        root_tell(r, "cleanup incomplete on %s: %d processes could not be killed", r->hostname,
-                  left);
-    root_send(r, "sweep", NULL, 0, NULL, 0);
-    if (r->node.job)
-        node_swept(&r->node);            /* reaped by the sweep */
-    r->give_up = root_now(r) + SILENCE;
-}
-
-static const struct launch_ops launch_ops = { op_kill_all, op_kill_rank, op_tell, op_sweep };
-
 /* --- the end ----------------------------------------------------------- */
 
 void root_broken(struct root *r, int status, const char *text)
 {
-    launch_broken(&r->launch, root_now(r), status, text);
-}
+    struct root_job *j;
 
-/* Every stream of every rank has ended. */
-static bool all_quiet(const struct root *r)
-{
-    return !r->started || (output_ended(r->node.output) && r->quiet >= r->tree.n - 1);
-}
-
-/* What the ranks left behind still holds their pipes: it goes now. */
-static void end_leftovers(struct root *r)
-{
-    if (r->closing_streams)
-        return;
-    r->closing_streams = true;
-    root_say(r, 1, "ending what the ranks left behind: it holds their output open");
-    root_send(r, "close-streams", NULL, 0, NULL, 0);
-    remotes_sweep(&r->below, SWEEP_TIME);
-    output_close_streams(r->node.output);
+    if (!r->main->launch.ending)
+        root_tell(r, "%s", text);
+    if (!r->status)
+        r->status = status;
+    TAILQ_FOREACH(j, &r->jobs, in_root)
+        launch_end(&j->launch, root_now(r), status);
 }
 
 /* Let the servers of other nodes end, once nothing of theirs is missing here. */
@@ -147,7 +88,7 @@ static void finish(struct root *r, double now)
     r->finish_by = now + FINISH_TIME;
     root_progress_end(r);
     remotes_end(&r->below);
-    root_send(r, "finish", NULL, 0, NULL, 0);
+    root_send_all(r, "finish");
 }
 
 /* Whether they have; who has not in time is told. */
@@ -171,49 +112,83 @@ static bool finished(struct root *r, double now)
 /* The last words, while the loop still runs to write them. */
 static void conclude(struct root *r)
 {
+    struct root_job *j = r->main;
+    int status = launch_status(&j->launch);
+
     r->concluded = true;
-    r->status = launch_status(&r->launch);
-    output_end_far(r->node.output);
+    if (status)
+        r->status = status;
+    output_end_far(j->crew.output);
     if (r->plan->print_all_exitcodes)
-        launch_tell_statuses(&r->launch);
+        launch_tell_statuses(&j->launch);
     root_say(r, 1, "root: exit status %d, processor time %.3f s, peak memory %ld KiB, "
              "key-value space %zu bytes", r->status, usage_cpu(), usage_peak_kib(),
-             r->node.job ? job_kvs_bytes(r->node.job) : 0);
-    output_flush(r->node.output);
+             j->crew.job ? job_kvs_bytes(j->crew.job) : 0);
+    places_flush(&r->places);
 }
 
-/* Once every rank has ended: when all their output is here and the other servers
- * have ended, leave the loop; not later than the limits above allow.  When to look
- * again; 0: no need. */
-static double end_when_over(struct root *r, double now)
+/* A job that a rank has started leaves nothing but its exit status, if that is the first
+ * failure. */
+static void drop_job(struct root_job *j)
 {
-    double until;
+    struct root *r = j->root;
+    int status = launch_status(&j->launch);
 
-    if (!launch_over(&r->launch) && r->give_up > 0 && now >= r->give_up)
-        root_drop_silent(r);
-    if (!launch_over(&r->launch))
-        return r->give_up;
-    if (!r->started && !r->launch.ending)
+    output_end_far(j->crew.output);
+    if (r->plan->print_all_exitcodes)
+        launch_tell_statuses(&j->launch);
+    if (!r->status && !j->refused)
+        r->status = status;
+    root_say(r, 1, "job %s: ended, status %d", j->bundle.jobid, status);
+    root_send(j, "job-end", NULL, 0, NULL, 0);
+    root_job_free(j);
+}
+
+/* All jobs: when one of them has something to do next. */
+static double step_jobs(struct root *r, double now)
+{
+    struct root_job *j, *next;
+    double due = 0;
+
+    for (j = TAILQ_FIRST(&r->jobs); j; j = next) {
+        next = TAILQ_NEXT(j, in_root);
+        due = earlier(due, earlier(root_job_step(j, now), launch_due(&j->launch)));
+        if (j->done && j->number)
+            drop_job(j);
+    }
+    return due;
+}
+
+/* Hosts that should have told the end of their ranks by now. */
+static double watch_silent(struct root *r, double now)
+{
+    struct root_job *j;
+
+    TAILQ_FOREACH(j, &r->jobs, in_root)
+        if (!launch_over(&j->launch)) {
+            if (r->give_up > 0 && now >= r->give_up)
+                root_drop_silent(r);
+            return r->give_up;
+        }
+    return 0;
+}
+
+/* Once every job is done: when the other servers have ended, leave the loop; not later
+ * than the limits above allow.  When to look again; 0: no need. */
+static double end_run(struct root *r, double now)
+{
+    double ended = r->main->ended;
+
+    if (!r->main->done || TAILQ_NEXT(TAILQ_FIRST(&r->jobs), in_root))
         return 0;
-    if (!(r->over > 0))
-        r->over = now;
-    if (r->launch.ending && !(r->ended > 0))
-        r->ended = now;
-    until = r->over + (r->launch.ending ? GRACE_FAILED : GRACE);
-    if (!all_quiet(r) && now < until)
-        return until;
-    if (!all_quiet(r))
-        end_leftovers(r);
-    if (!all_quiet(r) && now < until + LAST_WORDS)
-        return until + LAST_WORDS;
     if (!r->concluded)
         conclude(r);
     finish(r, now);
     if (!finished(r, now))
         return r->finish_by;
-    if (output_flushed(r->node.output) || (r->ended > 0 && now >= r->ended + LAST_WORDS))
+    if (places_flushed(&r->places) || (ended > 0 && now >= ended + LAST_WORDS))
         ev_break(r->loop, EVBREAK_ALL);
-    return r->ended > 0 ? r->ended + LAST_WORDS : 0;
+    return ended > 0 ? ended + LAST_WORDS : 0;
 }
 
 /* Once a loop turn, before waiting: whatever happened in it has its consequence
@@ -222,13 +197,18 @@ static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
 {
     struct root *r = w->data;
     double now = root_now(r), due;
+    struct root_job *j;
 
     (void)loop;
     (void)revents;
-    output_flush(r->node.output);
-    launch_tick(&r->launch, now);
+    places_flush(&r->places);
+    TAILQ_FOREACH(j, &r->jobs, in_root)
+        launch_tick(&j->launch, now);
+    root_start_asked(r);
+    root_jobs_follow(r);
     server_flush(r->node.server);
-    due = earlier(end_when_over(r, now), launch_due(&r->launch));
+    due = earlier(step_jobs(r, now), watch_silent(r, now));
+    due = earlier(due, end_run(r, now));
     if (due == r->due)
         return;
     r->due = due;
@@ -255,7 +235,7 @@ static void reap(struct root *r)
     pid_t pid;
 
     while ((pid = waitpid(-1, &wstatus, WNOHANG)) > 0)
-        if (!remotes_reaped(&r->below, pid, wstatus) && r->node.job)
+        if (!remotes_reaped(&r->below, pid, wstatus))
             node_reaped(&r->node, pid, wstatus);
 }
 
@@ -263,18 +243,21 @@ static void reap(struct root *r)
 
 static void take_signal(struct root *r, int signo)
 {
+    struct root_job *j;
+
     switch (signo) {
     case SIGQUIT:
-        if (r->node.job)
-            node_report(&r->node);
-        root_send(r, "tell-states", NULL, 0, NULL, 0);
+        node_report(&r->node);
+        root_send_all(r, "tell-states");
         break;
     case SIGTSTP:                /* an orphaned group ignores TSTP */
-        op_kill_all(r, SIGSTOP);
+        TAILQ_FOREACH(j, &r->jobs, in_root)
+            j->launch.ops->kill_all(j, SIGSTOP);
         control_send(&r->control, "stopped", NULL, 0);
         break;
     default:
-        launch_signal(&r->launch, root_now(r), signo);
+        TAILQ_FOREACH(j, &r->jobs, in_root)
+            launch_signal(&j->launch, root_now(r), signo);
     }
 }
 
@@ -364,61 +347,36 @@ static void watch(struct root *r)
     ev_io_start(r->loop, &r->on_control);
 }
 
-static const char *op_hostname(void *host, int rank)
+/* The job of the command line, as other jobs have theirs; all but the environments is
+ * lent. */
+static int make_main(struct root *r, struct err *e)
 {
-    struct root *r = host;
+    struct root_job *j = r->main = root_job_new(r, 0, e);
 
-    return node_rank(&r->node, rank) ? r->hostname
-           : r->plan->hosts[placement_node(r->args->place, rank)].name;
-}
-
-static const char *op_program(void *host, int rank)
-{
-    struct root *r = host;
-
-    return node_program(&r->node, rank);
-}
-
-static int prepare_launch(struct root *r, struct err *e)
-{
-    const struct plan *p = r->plan;
-
-    if (launch_init(&r->launch, &launch_ops, r, r->args->place->size) < 0)
-        return err_set(e, ERR_NOMEM, "no memory for %d ranks", r->args->place->size);
-    r->launch.hostname = op_hostname;
-    r->launch.program = op_program;
-    r->launch.end_on_nonzero = p->policy == END_ON_ANY_NONZERO;
-    r->launch.keep_going = p->keep_going;
-    if (p->timeout > 0)
-        r->launch.deadline = root_now(r) + p->timeout;
-    return 0;
-}
-
-static int build_environments(struct root *r, struct err *e)
-{
-    r->envs = calloc(r->plan->napps, sizeof *r->envs);
-    if (!r->envs)
+    if (!j)
+        return -1;
+    if (!getcwd(r->cwd, sizeof r->cwd))
+        return err_set(e, ERR_OTHER, "cannot tell the working directory: %s", strerror(errno));
+    j->programs = (char **)r->args->programs;
+    j->bundle = (struct bundle){ .plan = *r->plan, .place = *r->args->place, .cwd = r->cwd,
+                                 .jobid = r->jobid, .trace = r->node.args.trace,
+                                 .umask = umask(0) };
+    umask((mode_t)j->bundle.umask);
+    j->bundle.envs = calloc(r->plan->napps, sizeof *j->bundle.envs);
+    if (!j->bundle.envs)
         return err_set(e, ERR_NOMEM, "no memory for environments");
     for (size_t a = 0; a < r->plan->napps; a++)
-        if (env_build(r->plan, a, environ, &r->envs[a], e) < 0)
+        if (env_build(r->plan, a, environ, &j->bundle.envs[a], e) < 0)
             return -1;
-    return 0;
+    return root_job_init(j, e);
 }
 
-/* The job as the servers of other nodes get it. */
+/* The main job as the servers of other nodes get it. */
 static int write_bundle(struct root *r, struct err *e)
 {
-    char cwd[PATH_MAX];
-    struct bundle b = { .plan = *r->plan, .place = *r->args->place, .envs = r->envs,
-                        .cwd = cwd, .jobid = r->jobid, .trace = r->node.args.trace };
-
     if (root_is_alone(r))
         return 0;
-    if (!getcwd(cwd, sizeof cwd))
-        return err_set(e, ERR_OTHER, "cannot tell the working directory: %s", strerror(errno));
-    b.umask = umask(0);
-    umask((mode_t)b.umask);
-    bundle_write(&b, &r->bundle);
+    bundle_write(&r->main->bundle, &r->bundle);
     if (r->bundle.len > LINK_PAYLOAD)
         return err_set(e, ERR_LENGTH, "the job, with arguments and environment, has %zu bytes; "
                        "%d can be sent to other hosts", r->bundle.len, LINK_PAYLOAD);
@@ -436,18 +394,15 @@ static int own_node(const struct plan *p)
 static int prepare_node(struct root *r, struct err *e)
 {
     const struct plan *p = r->plan;
-    struct node_args args = { .plan = p, .place = r->args->place, .node = own_node(p),
-                              .programs = r->args->programs, .envs = r->envs,
-                              .jobid = r->jobid, .hostname = r->hostname, .user = &r->user,
-                              .input = r->args->input,
+    struct node_args args = { .plan = p, .index = own_node(p), .hostname = r->hostname,
+                              .user = &r->user,
                               .trace = r->args->trace >= 0 || p->verbose >= 3 };
     unsigned random;
 
     if (getrandom(&random, sizeof random, 0) != sizeof random)
         return err_set(e, ERR_OTHER, "no random numbers");
     snprintf(r->jobid, sizeof r->jobid, "job-%d-%08x", (int)getppid(), random);
-    if (node_init(&r->node, r->loop, &args, &root_node_ops, r, e) < 0 ||
-        root_output_init(r, e) < 0)
+    if (node_init(&r->node, r->loop, &args, &root_node_ops, r, e) < 0)
         return -1;
     r->tree.n = tree_positions(p);
     r->at = calloc((size_t)r->tree.n, sizeof *r->at);
@@ -466,38 +421,13 @@ static int prepare(struct root *r, struct err *e)
         stage_beside(r->beside, sizeof r->beside) < 0)
         return err_set(e, ERR_OTHER, "cannot set up: %s", strerror(errno));
     control_init(&r->control, r->args->control, &control_ops, r);
-    if (prepare_launch(r, e) < 0 || build_environments(r, e) < 0 || prepare_node(r, e) < 0 ||
+    if (root_places_init(r, e) < 0 || prepare_node(r, e) < 0 || make_main(r, e) < 0 ||
         write_bundle(r, e) < 0 || root_input_init(r, e) < 0)
         return -1;
-    if (r->plan->stdin_mode == STDIN_RANK && r->node.n)
-        output_set_input(r->node.output, STDIN_FILENO);
+    if (r->plan->stdin_mode == STDIN_RANK && r->main->crew.n)
+        output_set_input(r->main->crew.output, STDIN_FILENO);
     watch(r);
-    return node_check_files(&r->node, e);
-}
-
-/* Ranks start only when every node is ready. */
-void root_start(struct root *r)
-{
-    struct err e = { 0 };
-
-    r->started = true;
-    if (root_open_files(r, &e) < 0) {
-        root_broken(r, EXIT_LAUNCHER, e.text);
-        return;
-    }
-    for (int i = 0; i < r->launch.size; i++)
-        launch_started(&r->launch, i, -1);
-    root_send(r, "start", NULL, 0, NULL, 0);
-    if (node_start(&r->node, &e) < 0)
-        root_broken(r, EXIT_LAUNCHER, e.text);
-    for (int i = 0; i < r->node.n; i++)          /* after one that could not be started */
-        if (!r->node.ranks[i].pid)
-            launch_never_ran(&r->launch, r->node.ranks[i].rank);
-    for (int i = 0; i < r->tree.n; i++)
-        if (r->at[i].reads) {
-            control_send(&r->control, "credit", "bytes", CONTROL_CREDIT);
-            break;
-        }
+    return crew_check_files(&r->main->crew, e);
 }
 
 static void run(struct root *r)
@@ -505,9 +435,10 @@ static void run(struct root *r)
     struct err e = { 0 };
 
     if (root_is_alone(r))
-        root_say(r, 1, "job %s on %s: size %d", r->jobid, r->hostname, r->launch.size);
+        root_say(r, 1, "job %s on %s: size %d", r->jobid, r->hostname,
+                 r->main->launch.size);
     else
-        root_say(r, 1, "job %s: size %d, hosts %zu", r->jobid, r->launch.size,
+        root_say(r, 1, "job %s: size %d, hosts %zu", r->jobid, r->main->launch.size,
                  r->plan->nhosts);
     if (root_spread_init(r, &e) < 0)
         root_broken(r, EXIT_LAUNCHER, e.text);
@@ -525,15 +456,22 @@ static void clean_up(struct root *r)
 
 static void clear(struct root *r)
 {
+    struct root_job *j;
+
+    root_refuse_asked(r, "the launcher is ending");
+    free(r->asked);
     remotes_clear(&r->below);
     callback_free(r->callback);
+    for (size_t a = 0; r->main && r->main->bundle.envs && a < r->plan->napps; a++)
+        strlist_clear(&r->main->bundle.envs[a]);
+    if (r->main)
+        free(r->main->bundle.envs);
+    while ((j = TAILQ_FIRST(&r->jobs)))
+        root_job_free(j);
     if (r->node.buffer)
         node_clear(&r->node);
-    launch_clear(&r->launch);
+    places_clear(&r->places);
     control_clear(&r->control);
-    for (size_t a = 0; r->envs && a < r->plan->napps; a++)
-        strlist_clear(&r->envs[a]);
-    free(r->envs);
     buf_clear(&r->bundle);
     free(r->at);
     free(r->positions);
@@ -552,6 +490,7 @@ int root_run(const struct root_args *args)
     r->args = args;
     r->plan = args->plan;
     r->user = *args->user;
+    TAILQ_INIT(&r->jobs);
     if (prepare(r, &e) < 0) {
         fprintf(stderr, "mpiexec_lite: %s\n", e.text);
     } else {

@@ -4,6 +4,7 @@
 
 #include "mpiexec_lite/events.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,17 @@ bool root_is_alone(const struct root *r)
     return r->tree.n == 1;
 }
 
-void root_send(struct root *r, const char *cmd, const char *key, int n,
+void root_send_all(struct root *r, const char *cmd)
+{
+    struct msg m;
+
+    msg_init(&m);
+    msg_start(&m, cmd);
+    remotes_send(&r->below, &m, NULL, 0);
+    msg_clear(&m);
+}
+
+void root_send(struct root_job *j, const char *cmd, const char *key, int n,
                const char *key2, int n2)
 {
     struct msg m;
@@ -23,7 +34,9 @@ void root_send(struct root *r, const char *cmd, const char *key, int n,
         msg_int(&m, key, n);
     if (key2)
         msg_int(&m, key2, n2);
-    remotes_send(&r->below, &m);
+    if (j->number)
+        msg_int(&m, "number", j->number);
+    remotes_send(&j->root->below, &m, NULL, 0);
     msg_clear(&m);
 }
 
@@ -38,11 +51,11 @@ static int check_position(struct root *r, const struct remote *from, int positio
     return err_set(e, ERR_INVALID_ARG, "it speaks for position %d", position);
 }
 
-static int check_rank(struct root *r, const struct remote *from, int rank, struct err *e)
+static int check_rank(struct root_job *j, const struct remote *from, int rank, struct err *e)
 {
-    int node = placement_node(r->args->place, rank);
+    int node = placement_node(&j->bundle.place, rank);
 
-    return check_position(r, from, r->positions[node], e);
+    return check_position(j->root, from, j->root->positions[node], e);
 }
 
 /* The position that a message names, or -1 and e. */
@@ -67,12 +80,6 @@ static const char *host_at(const struct root *r, int position)
     return r->plan->hosts[tree_node(r->plan, position)].name;
 }
 
-static void quiet(struct root *r, int position)
-{
-    r->quiet += !r->at[position].quiet;
-    r->at[position].quiet = true;
-}
-
 static void connected(struct root *r, int position)
 {
     if (r->at[position].state != AT_AWAY)
@@ -85,32 +92,24 @@ static void connected(struct root *r, int position)
     root_say(r, 2, "launch: %s answers", host_at(r, position));
 }
 
-/* The ranks of one position go with it. */
-static void lose_ranks(struct root *r, int position)
+static void lose(struct root *r, int position, const char *why)
 {
-    int *ranks = NULL, n = placement_ranks(r->args->place, tree_node(r->plan, position), &ranks);
+    struct root_job *j;
 
-    for (int i = 0; r->started && i < n; i++) {
-        if (!r->launch.ranks[ranks[i]].ended)
-            job_rank_lost(r->node.job, ranks[i]);
-        launch_lost(&r->launch, ranks[i]);
-    }
-    free(ranks);
+    r->at[position].lost = true;
+    TAILQ_FOREACH(j, &r->jobs, in_root)
+        root_job_lose(j, position, why);
+    root_input_closed(r, position);
 }
 
 /* A server is gone, and all below it. */
 static void lost(struct root *r, int position, const char *why)
 {
-    if (r->started)
-        launch_node_lost(&r->launch, root_now(r), why);
-    else
+    if (!r->main->started)
         root_broken(r, EXIT_LAUNCHER, why);
     for (int i = position; i < r->tree.n; i++)
-        if (i == position || tree_next(&r->tree, position, i) >= 0) {
-            lose_ranks(r, i);
-            quiet(r, i);
-            root_input_closed(r, i);
-        }
+        if (i == position || tree_next(&r->tree, position, i) >= 0)
+            lose(r, i, why);
 }
 
 static void failed(struct root *r, int position, const char *why)
@@ -126,15 +125,25 @@ static void failed(struct root *r, int position, const char *why)
 
 enum { NAMES_MAX = 16 };                 /* of hosts in one message */
 
-/* Whether ranks of this position live, as far as is known here. */
-static bool lives(struct root *r, int position)
+static bool job_lives(struct root_job *j, int node)
 {
-    int *ranks = NULL, n = placement_ranks(r->args->place, tree_node(r->plan, position), &ranks);
+    int *ranks = NULL, n = placement_ranks(&j->bundle.place, node, &ranks);
     bool found = false;
 
     for (int i = 0; i < n && !found; i++)
-        found = r->launch.ranks[ranks[i]].pid && !r->launch.ranks[ranks[i]].ended;
+        found = j->launch.ranks[ranks[i]].pid && !j->launch.ranks[ranks[i]].ended;
     free(ranks);
+    return found;
+}
+
+/* Whether ranks of this position live, as far as is known here. */
+static bool lives(struct root *r, int position)
+{
+    struct root_job *j;
+    bool found = false;
+
+    TAILQ_FOREACH(j, &r->jobs, in_root)
+        found = found || job_lives(j, tree_node(r->plan, position));
     return found;
 }
 
@@ -183,19 +192,19 @@ void root_drop_silent(struct root *r)
 
 /* --- what they tell ---------------------------------------------------- */
 
-static void rank_ended(struct root *r, const struct rank_end *x)
+static void rank_ended(struct root_job *j, const struct rank_end *x)
 {
-    struct rank_state *s = &r->launch.ranks[x->rank];
+    struct rank_state *s = &j->launch.ranks[x->rank];
 
     if (x->wstatus == RANK_NEVER_RAN) {
-        launch_never_ran(&r->launch, x->rank);
+        launch_never_ran(&j->launch, x->rank);
         return;
     }
     s->pid = x->pid;
     s->pmi = (enum pmi_phase)x->pmi;
-    root_say(r, 2, "rank %d (pid %d): ended, status %d", x->rank, x->pid,
-             shell_status(x->wstatus));
-    launch_ended(&r->launch, root_now(r), x->rank, x->wstatus);
+    root_say(j->root, 2, "%srank %d (pid %d): ended, status %d", root_job_name(j).text, x->rank,
+             x->pid, shell_status(x->wstatus));
+    launch_ended(&j->launch, root_now(j->root), x->rank, x->wstatus);
 }
 
 /* A message of a server below, with what its row in the table has asked for. */
@@ -221,25 +230,32 @@ static int on_ended(struct root *r, const struct told *t, struct err *e)
     int got;
 
     while ((got = events_next(&at, &len, &x, e)) > 0) {
-        if (x.rank < 0 || x.rank >= r->launch.size || x.pmi < PMI_NONE || x.pmi > PMI_DONE)
+        struct root_job *j = root_job_find(r, x.job);
+
+        if (x.job < 0 || x.job > r->numbers)
+            return err_set(e, ERR_INVALID_ARG, "the end of a rank of job %d", x.job);
+        if (!j)
+            continue;
+        if (x.rank < 0 || x.rank >= j->launch.size || x.pmi < PMI_NONE || x.pmi > PMI_DONE)
             return err_set(e, ERR_INVALID_ARG, "the end of rank %d", x.rank);
-        if (check_rank(r, t->from, x.rank, e) < 0)
+        if (check_rank(j, t->from, x.rank, e) < 0)
             return -1;
-        if (r->launch.ranks[x.rank].pid && !r->launch.ranks[x.rank].ended)
-            rank_ended(r, &x);
+        if (j->launch.ranks[x.rank].pid && !j->launch.ranks[x.rank].ended)
+            rank_ended(j, &x);
     }
     return got;
 }
 
-static void act_on_event(struct root *r, const char *kind, int rank, int code,
+static void act_on_event(struct root_job *j, const char *kind, int rank, int code,
                          const char *text)
 {
-    struct launch *l = &r->launch;
-    double now = root_now(r);
+    struct launch *l = &j->launch;
+    double now = root_now(j->root);
 
-    if (!strcmp(kind, "not-started"))
+    if (!strcmp(kind, "not-started")) {
+        root_new_failed(j, rank, code ? code : EIO);
         launch_failed_to_start(l, now, rank, text, code);
-    else if (!strcmp(kind, "abort"))
+    } else if (!strcmp(kind, "abort"))
         launch_aborted(l, now, rank, true, code, text);
     else if (!strcmp(kind, "abort-alone"))
         launch_aborted(l, now, rank, false, code, text);
@@ -252,20 +268,23 @@ static void act_on_event(struct root *r, const char *kind, int rank, int code,
 static int on_event(struct root *r, const struct told *t, struct err *e)
 {
     const char *kind = msg_get(t->m, "kind");
+    struct root_job *j = root_job_named(r, t->m, e);
     long long rank, pid, pmi, code;
 
-    if (msg_number(t->m, "rank", 0, r->launch.size - 1, &rank, e) < 0 ||
+    if (!j)
+        return e->code ? -1 : 0;
+    if (msg_number(t->m, "rank", 0, j->launch.size - 1, &rank, e) < 0 ||
         msg_number(t->m, "pid", 0, INT_MAX, &pid, e) < 0 ||
         msg_number(t->m, "pmi", PMI_NONE, PMI_DONE, &pmi, e) < 0 ||
         msg_number(t->m, "code", INT_MIN, INT_MAX, &code, e) < 0 ||
-        check_rank(r, t->from, (int)rank, e) < 0)
+        check_rank(j, t->from, (int)rank, e) < 0)
         return -1;
     if (!kind)
         return err_set(e, ERR_INVALID_ARG, "event without kind");
     if (pid)
-        r->launch.ranks[rank].pid = (pid_t)pid;
-    r->launch.ranks[rank].pmi = (enum pmi_phase)pmi;
-    act_on_event(r, kind, (int)rank, (int)code, t->text);
+        j->launch.ranks[rank].pid = (pid_t)pid;
+    j->launch.ranks[rank].pmi = (enum pmi_phase)pmi;
+    act_on_event(j, kind, (int)rank, (int)code, t->text);
     return 0;
 }
 
@@ -302,9 +321,20 @@ static int on_lost(struct root *r, const struct told *t, struct err *e)
 
 static int on_quiet(struct root *r, const struct told *t, struct err *e)
 {
-    (void)e;
-    quiet(r, t->position);
-    return 0;
+    struct root_job *j = root_job_named(r, t->m, e);
+
+    if (j)
+        root_job_quiet(j, t->position);
+    return e->code ? -1 : 0;
+}
+
+static int on_started(struct root *r, const struct told *t, struct err *e)
+{
+    struct root_job *j = root_job_named(r, t->m, e);
+
+    if (j)
+        root_new_started(j, t->position);
+    return e->code ? -1 : 0;
 }
 
 static int on_done(struct root *r, const struct told *t, struct err *e)
@@ -379,7 +409,8 @@ static const struct row {
     int       (*run)(struct root *r, const struct told *t, struct err *e);
     enum needs  needs;
 } rows[] = {
-    { "out", on_out, NOTHING }, { "quiet", on_quiet, POSITION }, { "ended", on_ended, NOTHING },
+    { "out", on_out, NOTHING }, { "started", on_started, POSITION },
+    { "quiet", on_quiet, POSITION }, { "ended", on_ended, NOTHING },
     { "event", on_event, NOTHING }, { "connected", on_connected, POSITION },
     { "ready", on_ready, POSITION }, { "failed", on_failed, POSITION },
     { "lost", on_lost, POSITION }, { "done", on_done, NOTHING },

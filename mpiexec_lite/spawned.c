@@ -249,10 +249,12 @@ int spawned_bundle(const struct bundle *parent, int rank, const struct spawn_req
         make_apps(out, plan_app_of(&parent->plan, rank), r, blame, e) < 0)
         return -1;
     free(out->jobid);
-    out->jobid = NULL;
+    free(out->spawner);
+    out->jobid = out->spawner = NULL;
     out->plan.stdin_mode = STDIN_NONE;
     placement_clear(&out->place);
     blame->code = EAGAIN;
-    return set_text(&out->jobid, jobid, e) < 0 ? -1
+    return set_text(&out->jobid, jobid, e) < 0 || set_text(&out->spawner, parent->jobid, e) < 0
+           ? -1
            : place_ranks(&out->plan, used, &out->place, e);
 }

@@ -159,8 +159,33 @@ static void reap_ours(const struct procs *p, pid_t self)
             waitpid(p->v[i].pid, NULL, WNOHANG | __WALL);
 }
 
+/* Whether a process says that it is of this job. */
+static bool is_of_job(pid_t pid, const char *jobid)
+{
+    char path[40], *line = NULL;
+    size_t cap = 0, len = strlen(jobid);
+    bool found = false;
+    FILE *f;
+
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    f = fopen(path, "re");
+    while (f && !found && getdelim(&line, &cap, '\0', f) > 0)
+        found = !strncmp(line, "PMI_JOBID=", 10) && !strncmp(line + 10, jobid, len + 1);
+    free(line);
+    if (f)
+        fclose(f);
+    return found;
+}
+
+static void spare_other_jobs(struct procs *p, pid_t self, const char *jobid)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (p->v[i].parent == self && !is_of_job(p->v[i].pid, jobid))
+            p->v[i].spared = true;
+}
+
 /* One pass.  The number of descendants seen. */
-static int pass(const pid_t *spared, size_t n)
+static int pass(const pid_t *spared, size_t n, const char *jobid)
 {
     struct procs p = { 0 };
     pid_t self = getpid();
@@ -175,13 +200,15 @@ static int pass(const pid_t *spared, size_t n)
         if (pr)
             pr->spared = true;
     }
+    if (jobid)
+        spare_other_jobs(&p, self, jobid);
     for (size_t i = 0; i < p.n; i++) {
         p.v[i].ours = p.v[i].pid != self && descends(&p, &p.v[i], self);
         seen += p.v[i].ours;
     }
     signal_ours(&p, SIGSTOP);
     signal_ours(&p, SIGKILL);
-    if (n)
+    if (n || jobid)
         reap_ours(&p, self);
     free(p.v);
     return seen;
@@ -197,17 +224,18 @@ static bool reap(void)
     return pid == 0 || errno != ECHILD;
 }
 
-int sweep_but(double seconds, const pid_t *spared, size_t n)
+int sweep_but(double seconds, const pid_t *spared, size_t n, const char *jobid)
 {
+    bool some = n || jobid;
     const struct timespec pause = { 0, 2000000 };        /* 2 ms */
     double end = now_seconds() + seconds;
     int seen = 0;
 
-    while (n || reap()) {
+    while (some || reap()) {
         if (now_seconds() > end)
             return seen ? seen : 1;
-        seen = pass(spared, n);
-        if (n && !seen)
+        seen = pass(spared, n, jobid);
+        if (some && !seen)
             return 0;
         nanosleep(&pause, NULL);
     }
@@ -216,5 +244,5 @@ int sweep_but(double seconds, const pid_t *spared, size_t n)
 
 int sweep_all(double seconds)
 {
-    return sweep_but(seconds, NULL, 0);
+    return sweep_but(seconds, NULL, 0, NULL);
 }

@@ -1,0 +1,328 @@
+/* root_job.c - a job, from its start to its end. */
+#include "mpiexec_lite/root_impl.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How long pipes that outlived the last rank are waited for (what holds them may
+ * have something to say), and how long after a failure. */
+static const double GRACE = 2.0, GRACE_FAILED = 0.3;
+
+/* How long what is still to be written waits for its reader once the job is being
+ * ended, and how long a sweep may take. */
+static const double LAST_WORDS = 2.0, SWEEP_TIME = 5.0;
+
+/* How long the servers of other nodes have to tell that their ranks have ended, once
+ * KILL and the sweep after it were ordered: they may be stopped or cut off, and without a
+ * lease for ever. */
+static const double SILENCE = 3.0;
+
+/* --- operations of the launch ------------------------------------------ */
+
+static void op_kill_rank(void *host, int rank, int signo)
+{
+    struct root_job *j = host;
+
+    if (crew_rank(&j->crew, rank))
+        crew_kill(&j->crew, rank, signo);
+    else
+        root_send(j, "signal", "signo", signo, "rank", rank);
+}
+
+static void op_kill_all(void *host, int signo)
+{
+    struct root_job *j = host;
+
+    crew_kill(&j->crew, -1, signo);
+    root_send(j, "signal", "signo", signo, NULL, 0);
+}
+
+static void op_tell(void *host, const char *text)
+{
+    struct root_job *j = host;
+
+    root_tell(j->root, "%s", text);
+}
+
+/* What cannot be told apart goes with the last job. */
+static int sweep(struct root_job *j)
+{
+    struct root *r = j->root;
+    bool alone = TAILQ_FIRST(&r->jobs) == j && !TAILQ_NEXT(j, in_root);
+
+    return remotes_sweep(&r->below, alone ? NULL : j->bundle.jobid, SWEEP_TIME);
+}
+
+/* A rank that KILL did not reach: in another group, or not ours to signal. */
+static void op_sweep(void *host)
+{
+    struct root_job *j = host;
+    struct root *r = j->root;
+    int left = sweep(j);
+
+    if (left)
+        root_tell(r, "cleanup incomplete on %s: %d processes could not be killed", r->hostname,
+                  left);
+    root_send(j, "sweep", NULL, 0, NULL, 0);
+    if (j->crew.job)
+        crew_swept(&j->crew);            /* reaped by the sweep */
+    r->give_up = root_now(r) + SILENCE;
+}
+
+static const struct launch_ops launch_ops = { op_kill_all, op_kill_rank, op_tell, op_sweep };
+
+static const char *op_hostname(void *host, int rank)
+{
+    struct root_job *j = host;
+
+    return crew_rank(&j->crew, rank) ? j->root->hostname
+           : j->bundle.plan.hosts[placement_node(&j->bundle.place, rank)].name;
+}
+
+static const char *op_program(void *host, int rank)
+{
+    struct root_job *j = host;
+
+    return crew_program(&j->crew, rank);
+}
+
+/* --- made -------------------------------------------------------------- */
+
+struct root_job *root_job_find(struct root *r, int number)
+{
+    struct root_job *j;
+
+    TAILQ_FOREACH(j, &r->jobs, in_root)
+        if (j->number == number)
+            return j;
+    return NULL;
+}
+
+struct root_job *root_job_named(struct root *r, const struct msg *m, struct err *e)
+{
+    long long number = 0;
+
+    if (msg_find(m, "number") && msg_number(m, "number", 0, r->numbers, &number, e) < 0)
+        return NULL;
+    return root_job_find(r, (int)number);
+}
+
+struct job_name root_job_name(const struct root_job *j)
+{
+    struct job_name name = { "" };
+
+    if (j->number)
+        snprintf(name.text, sizeof name.text, "job %d: ", j->number);
+    return name;
+}
+
+struct root_job *root_job_of(const struct crew *c)
+{
+    return c->args.owner;
+}
+
+struct root_job *root_job_new(struct root *r, int number, struct err *e)
+{
+    struct root_job *j = calloc(1, sizeof *j);
+
+    if (!j) {
+        err_set(e, ERR_NOMEM, "no memory for a job");
+        return NULL;
+    }
+    j->root = r;
+    j->number = number;
+    TAILQ_INSERT_TAIL(&r->jobs, j, in_root);
+    return j;
+}
+
+static int init_launch(struct root_job *j, struct err *e)
+{
+    struct launch *l = &j->launch;
+    const struct plan *p = &j->bundle.plan;
+
+    if (launch_init(l, &launch_ops, j, j->bundle.place.size) < 0)
+        return err_set(e, ERR_NOMEM, "no memory for %d ranks", j->bundle.place.size);
+    l->number = j->number;
+    l->hostname = op_hostname;
+    l->program = op_program;
+    l->end_on_nonzero = p->policy == END_ON_ANY_NONZERO;
+    l->keep_going = p->keep_going;
+    if (p->timeout > 0 && !j->number)
+        l->deadline = root_now(j->root) + p->timeout;
+    return 0;
+}
+
+/* Output comes from wherever ranks are; the main job's from every server. */
+static int init_at(struct root_job *j, struct err *e)
+{
+    const struct root *r = j->root;
+    const struct placement *place = &j->bundle.place;
+
+    j->at = calloc((size_t)r->tree.n, sizeof *j->at);
+    if (!j->at)
+        return err_set(e, ERR_NOMEM, "no memory for %d servers", r->tree.n);
+    for (size_t i = 0; i < place->nruns; i++)
+        j->at[r->positions[place->runs[i].node]].loud = true;
+    for (int i = 1; i < r->tree.n; i++) {
+        j->at[i].loud = j->at[i].loud || !j->number;
+        j->loud += j->at[i].loud;
+    }
+    return 0;
+}
+
+int root_job_init(struct root_job *j, struct err *e)
+{
+    struct root *r = j->root;
+    const struct bundle *b = &j->bundle;
+    struct crew_args args = { .plan = &b->plan, .place = &b->place, .programs = j->programs,
+                              .envs = b->envs, .jobid = b->jobid, .spawner = b->spawner,
+                              .input = j->number ? -1 : r->args->input, .owner = j };
+    struct output_args out = { .places = &r->places, .plan = &b->plan, .job = j->number,
+                               .node = r->node.args.index, .hostname = r->hostname,
+                               .buffer = r->node.buffer, .size = NODE_BUFFER };
+
+    if (init_launch(j, e) < 0 || init_at(j, e) < 0 || crew_init(&j->crew, &r->node, &args, e) < 0)
+        return -1;
+    j->crew.output = output_new(&out, e);
+    return j->crew.output ? 0 : -1;
+}
+
+void root_job_free(struct root_job *j)
+{
+    crew_clear(&j->crew);
+    launch_clear(&j->launch);
+    for (size_t a = 0; j->number && j->programs && a < j->bundle.plan.napps; a++)
+        free(j->programs[a]);
+    if (j->number) {
+        free(j->programs);
+        bundle_clear(&j->bundle);
+    }
+    free(j->at);
+    free(j->codes);
+    TAILQ_REMOVE(&j->root->jobs, j, in_root);
+    free(j);
+}
+
+/* --- started ----------------------------------------------------------- */
+
+void root_job_start(struct root_job *j)
+{
+    struct root *r = j->root;
+    struct err e = { 0 };
+
+    j->started = true;
+    if (root_open_files(j, &e) < 0) {
+        root_broken(r, EXIT_LAUNCHER, e.text);
+        return;
+    }
+    for (int i = 0; i < j->launch.size; i++)
+        launch_started(&j->launch, i, -1);
+    if (!j->number)
+        root_send(j, "start", NULL, 0, NULL, 0);
+    if (crew_start(&j->crew, &e) < 0)
+        root_broken(r, EXIT_LAUNCHER, e.text);
+    for (int i = 0; i < j->crew.n; i++)          /* after one that could not be started */
+        if (!j->crew.ranks[i].pid)
+            launch_never_ran(&j->launch, j->crew.ranks[i].rank);
+}
+
+/* --- lost -------------------------------------------------------------- */
+
+void root_job_quiet(struct root_job *j, int position)
+{
+    j->loud -= j->at[position].loud;
+    j->at[position].loud = false;
+}
+
+void root_job_lose(struct root_job *j, int position, const char *why)
+{
+    struct root *r = j->root;
+    int node = tree_node(r->plan, position), *ranks = NULL;
+    int n = placement_ranks(&j->bundle.place, node, &ranks);
+
+    if (j->started && n > 0)
+        launch_node_lost(&j->launch, root_now(r), why);
+    for (int i = 0; j->started && i < n; i++) {
+        if (!j->launch.ranks[ranks[i]].ended)
+            job_rank_lost(j->crew.job, ranks[i]);
+        launch_lost(&j->launch, ranks[i]);
+        root_new_failed(j, ranks[i], EHOSTUNREACH);
+    }
+    free(ranks);
+    root_new_started(j, position);
+    root_job_quiet(j, position);
+}
+
+/* --- ended ------------------------------------------------------------- */
+
+/* Every stream of every rank has ended. */
+static bool is_quiet(const struct root_job *j)
+{
+    return !j->started || (output_ended(j->crew.output) && !j->loud);
+}
+
+/* What the ranks left behind still holds their pipes: it goes now. */
+static void end_leftovers(struct root_job *j)
+{
+    if (j->closing_streams)
+        return;
+    j->closing_streams = true;
+    root_say(j->root, 1, "ending what the ranks left behind: it holds their output open");
+    root_send(j, "close-streams", NULL, 0, NULL, 0);
+    sweep(j);
+    output_close_streams(j->crew.output);
+}
+
+/* Once every rank has ended: when all their output is here; not later than the limits
+ * above allow. */
+double root_job_step(struct root_job *j, double now)
+{
+    double until;
+
+    root_new_look(j);
+    if (j->done || j->spawn || !launch_over(&j->launch) || (!j->started && !j->launch.ending))
+        return 0;
+    if (!(j->over > 0))
+        j->over = now;
+    if (j->launch.ending && !(j->ended > 0))
+        j->ended = now;
+    until = j->over + (j->launch.ending ? GRACE_FAILED : GRACE);
+    if (!is_quiet(j) && now < until)
+        return until;
+    if (!is_quiet(j))
+        end_leftovers(j);
+    if (!is_quiet(j) && now < until + LAST_WORDS)
+        return until + LAST_WORDS;
+    j->done = true;
+    return 0;
+}
+
+/* Others hear no more than that it is so. */
+static void follow(struct root_job *j, struct root_job *failed)
+{
+    char text[80];
+
+    if (j->launch.ending || j->done)
+        return;
+    snprintf(text, sizeof text, "job %d ends with job %d, to which it is connected", j->number,
+             failed->number);
+    root_tell(j->root, "%s", text);
+    launch_end(&j->launch, root_now(j->root), failed->launch.status);
+}
+
+void root_jobs_follow(struct root *r)
+{
+    struct root_job *j, *k;
+
+    TAILQ_FOREACH(j, &r->jobs, in_root) {
+        if (!j->launch.ending || j->followed)
+            continue;
+        j->followed = true;
+        TAILQ_FOREACH(k, &r->jobs, in_root)
+            if (k != j && !j->spawn && !j->refused && j->crew.job && k->crew.job &&
+                job_connected(j->crew.job, k->crew.job))
+                follow(k, j);
+    }
+}
