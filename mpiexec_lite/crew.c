@@ -26,6 +26,8 @@ const char *crew_program(const struct crew *c, int rank)
     size_t app = plan_app_of(c->args.plan, rank);
     const char *path = c->args.programs[app], *slash;
 
+    if (c->args.plan->single)
+        return "singleton";
     if (!path)
         path = c->args.plan->apps[app].argv.v[0];
     slash = strrchr(path, '/');
@@ -44,12 +46,6 @@ static void kill_rank(const struct rank *r, int signo)
         kill(r->pid, signo);
 }
 
-void crew_kill(struct crew *c, int rank, int signo)
-{
-    for (int i = 0; i < c->n; i++)
-        if (rank < 0 || c->ranks[i].rank == rank)
-            kill_rank(&c->ranks[i], signo);
-}
 
 /* A rank that ended without PMI, of several, may be an MPI that has none. */
 static void check_mpi(struct crew *c, int rank)
@@ -81,7 +77,37 @@ static void rank_ended(struct crew *c, struct rank *r, int wstatus)
     c->running--;
     c->node->ops->ended(c->node->host, c, r->rank, wstatus);
     r->pid = 0;
+    r->adopted = false;
     member_ended(m);
+}
+
+/* Of one that is not ours to signal, the connection is all there is to end. */
+static bool is_end(int signo)
+{
+    return signo == SIGTERM || signo == SIGKILL;
+}
+
+void crew_kill(struct crew *c, int rank, int signo)
+{
+    for (int i = 0; i < c->n; i++) {
+        struct rank *r = &c->ranks[i];
+
+        if (rank >= 0 && r->rank != rank)
+            continue;
+        kill_rank(r, signo);
+        if (r->adopted && is_end(signo))
+            rank_ended(c, r, signo);
+    }
+}
+
+bool crew_hung_up(struct crew *c, int rank)
+{
+    struct rank *r = crew_rank(c, rank);
+
+    if (!r->adopted)
+        return false;
+    rank_ended(c, r, 0);
+    return true;
 }
 
 bool crew_reaped(struct crew *c, pid_t pid, int wstatus)

@@ -30,6 +30,7 @@ struct rank {
     pid_t           pid;             /* 0: not running */
     enum pmi_phase  pmi;
     struct pmi_conn conn;            /* fd -1: none */
+    bool            adopted;         /* started by itself: it lives while it is connected */
 };
 
 struct port_peer;
@@ -60,6 +61,9 @@ int  crew_check_files(struct crew *c, struct err *e);
  * the preparations worked. */
 int  crew_start(struct crew *c, struct err *e);
 
+/* Instead: rank 0, the only one, runs already; fd is its connection (taken). */
+int  crew_adopt(struct crew *c, int fd, struct err *e);
+
 /* A rank here, or NULL. */
 struct rank *crew_rank(struct crew *c, int rank);
 /* Signal the process group of a rank, or (-1) of all. */
@@ -71,7 +75,9 @@ const char *crew_program(const struct crew *c, int rank);
 /* Tell each rank's state (SIGQUIT). */
 void crew_report(struct crew *c);
 
-/* For node.c: a child has ended; false if it is no rank of this crew. */
+/* For node.c: the connection of a rank is gone; true if the rank is with it. */
+bool crew_hung_up(struct crew *c, int rank);
+/* A child has ended; false if it is no rank of this crew. */
 bool crew_reaped(struct crew *c, pid_t pid, int wstatus);
 
 /* Between the crew's files: crew_pmi.c */

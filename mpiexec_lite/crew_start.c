@@ -233,6 +233,17 @@ int crew_check_files(struct crew *c, struct err *e)
     return 0;
 }
 
+int crew_adopt(struct crew *c, int fd, struct err *e)
+{
+    struct rank *r = &c->ranks[0];
+
+    if (pmi_conn_init(&r->conn, &c->node->conn_env, c->job, job_member(c->job, 0), fd) < 0)
+        return err_set(e, ERR_NOMEM, "no memory for a rank");
+    r->adopted = true;
+    c->running++;
+    return 0;
+}
+
 int crew_start(struct crew *c, struct err *e)
 {
     struct block b = { .app = SIZE_MAX };

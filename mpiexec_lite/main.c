@@ -76,7 +76,7 @@ static int find_programs(const struct plan *p, const struct placement *place, ch
         struct err e = { 0 };
         int status;
 
-        if (!is_here(p, place, a))
+        if (!is_here(p, place, a) || p->single)
             continue;
         if (program_find(app->argv.v[0], app->wdir, app->path, path ? path : "/usr/bin:/bin",
                          found, sizeof found, &status, &e) < 0)

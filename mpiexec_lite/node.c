@@ -140,7 +140,7 @@ static void on_closed(void *host, struct pmi_conn *x, struct member *m)
 {
     struct node *n = host;
 
-    if (m)
+    if (m && !crew_hung_up(crew_of(m), member_rank(m)))
         n->ops->hung_up(n->host, crew_of(m), member_rank(m));
     if (x->user)
         crew_peer_closed(x->user);

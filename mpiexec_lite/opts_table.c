@@ -236,6 +236,10 @@ const struct option opts_table[] = {
       .set = opts_set_value, JOB(pmi1_subversion), .value = 2,
       .help = "Offer PMI-1.2, which has barriers of groups, instead of PMI-1.1." },
 
+    { .names = { "pmi_args" }, .arg = "PORT", .section = SECTIONS,
+      .set = opts_set_count, JOB(single),
+      .help = "For MPI libraries: serve the program that listens on this port." },
+
     { .names = { "v", "verbose", "debug" }, .section = SECTION_INFO,
       .set = opts_set_verbose, .flags = OPTION_REPEAT, .value = 1,
       .help = "Say on standard error what the launcher does; twice: more of it." },

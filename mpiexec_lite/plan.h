@@ -104,6 +104,7 @@ struct plan {
     double           timeout;    /* seconds; 0: none */
     int              usize;      /* -usize: universe size; -1: unknown */
     bool             pmi_port;   /* -pmi-port: PMI over a loopback TCP port */
+    int              single;     /* -pmi_args: port of a program that is the only rank; 0: none */
     int              pmi1_subversion;    /* 1, or 2 by -pmi1-groups */
     enum outcome_policy policy;  /* -end-on-nonzero */
     bool             keep_going; /* -disable-auto-cleanup */
