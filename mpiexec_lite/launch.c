@@ -152,7 +152,8 @@ void launch_node_lost(struct launch *l, double now, const char *text)
 {
     if (l->ending)
         return;
-    tell(l, "%s", text);
+    if (*text)
+        tell(l, "%s", text);
     if (!l->keep_going)
         end_job(l, now, EXIT_LAUNCHER, STEP_TERM);
     else if (!l->status)

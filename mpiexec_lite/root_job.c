@@ -248,14 +248,33 @@ void root_job_quiet(struct root_job *j, int position)
     j->at[position].loud = false;
 }
 
-void root_job_lose(struct root_job *j, int position, const char *why)
+/* Whether ranks are on the host of a position or below it; the main job is on all. */
+static bool concerns(const struct root_job *j, int position)
+{
+    const struct placement *place = &j->bundle.place;
+    const struct root *r = j->root;
+    bool found = !j->number;
+
+    for (size_t i = 0; i < place->nruns && !found; i++) {
+        int at = r->positions[place->runs[i].node];
+
+        found = at == position || tree_next(&r->tree, position, at) >= 0;
+    }
+    return found;
+}
+
+void root_job_node_lost(struct root_job *j, int position, const char *why)
+{
+    if (j->started && concerns(j, position))
+        launch_node_lost(&j->launch, root_now(j->root), why);
+}
+
+void root_job_lose(struct root_job *j, int position)
 {
     struct root *r = j->root;
     int node = tree_node(r->plan, position), *ranks = NULL;
     int n = placement_ranks(&j->bundle.place, node, &ranks);
 
-    if (j->started && n > 0)
-        launch_node_lost(&j->launch, root_now(r), why);
     for (int i = 0; j->started && i < n; i++) {
         if (!j->launch.ranks[ranks[i]].ended)
             job_rank_lost(j->crew.job, ranks[i]);

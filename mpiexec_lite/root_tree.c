@@ -92,24 +92,28 @@ static void connected(struct root *r, int position)
     root_say(r, 2, "launch: %s answers", host_at(r, position));
 }
 
-static void lose(struct root *r, int position, const char *why)
+static void lose(struct root *r, int position)
 {
     struct root_job *j;
 
     r->at[position].lost = true;
     TAILQ_FOREACH(j, &r->jobs, in_root)
-        root_job_lose(j, position, why);
+        root_job_lose(j, position);
     root_input_closed(r, position);
 }
 
 /* A server is gone, and all below it. */
 static void lost(struct root *r, int position, const char *why)
 {
+    struct root_job *j;
+
+    TAILQ_FOREACH(j, &r->jobs, in_root)
+        root_job_node_lost(j, position, why);
     if (!r->main->started)
         root_broken(r, EXIT_LAUNCHER, why);
     for (int i = position; i < r->tree.n; i++)
         if (i == position || tree_next(&r->tree, position, i) >= 0)
-            lose(r, i, why);
+            lose(r, i);
 }
 
 static void failed(struct root *r, int position, const char *why)
