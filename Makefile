@@ -38,7 +38,7 @@ unit     = $(patsubst %.c,$B/%,$(wildcard test/unit/test_*.c))
 
 .PHONY: all check check-only check-long check-long-only demo deps demo-deps test-deps asan fuzz \
         fuzz-build bench cover layers install install-libpmi2 dist clean torture differential sim \
-        soak
+        soak check-mpi
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -132,6 +132,10 @@ check-long-only: all $B/test/sim/sim
 SEEDS ?= 1..100000
 sim: $B/test/sim/sim
 	@$< --seeds $(SEEDS) --jobs $$(nproc) $(if $(RANKS),--ranks $(RANKS)) $(if $(NODES),--nodes $(NODES))
+# make check-mpi MPICC=mpicc MPIRUN_ENV="A=b": does this MPI spawn, publish and connect here?
+MPICC ?= mpicc
+check-mpi: all
+	@B=$B MPICC="$(MPICC)" MPIRUN_ENV="$(MPIRUN_ENV)" test/mpi/run
 # make soak MINUTES=30: jobs back to back over eight hosts, and a fault every few seconds.
 MINUTES ?= 30
 soak: all
