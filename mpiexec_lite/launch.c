@@ -398,6 +398,7 @@ void launch_tick(struct launch *l, double now)
         end_stuck(l, now);
     if (due(l->deadline, now)) {
         tell(l, "time is up: APPLICATION TIMED OUT");
+        l->timed_out = true;
         end_job(l, now, EXIT_TIMEOUT, STEP_TERM);
     }
 }

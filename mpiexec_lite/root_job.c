@@ -330,16 +330,20 @@ double root_job_step(struct root_job *j, double now)
     return 0;
 }
 
-/* Others hear no more than that it is so. */
+/* Whether b is to end as a has. */
+static bool follows(struct root_job *b, struct root_job *a)
+{
+    if (b == a || b->launch.ending || b->done || a->spawn || a->refused)
+        return false;
+    return a->launch.timed_out ||
+           (a->crew.job && b->crew.job && job_connected(a->crew.job, b->crew.job));
+}
+
 static void follow(struct root_job *j, struct root_job *failed)
 {
-    char text[80];
-
-    if (j->launch.ending || j->done)
-        return;
-    snprintf(text, sizeof text, "job %d ends with job %d, to which it is connected", j->number,
-             failed->number);
-    root_tell(j->root, "%s", text);
+    if (!failed->launch.timed_out)
+        root_tell(j->root, "job %d ends with job %d, to which it is connected", j->number,
+                  failed->number);
     launch_end(&j->launch, root_now(j->root), failed->launch.status);
 }
 
@@ -352,8 +356,7 @@ void root_jobs_follow(struct root *r)
             continue;
         j->followed = true;
         TAILQ_FOREACH(k, &r->jobs, in_root)
-            if (k != j && !j->spawn && !j->refused && j->crew.job && k->crew.job &&
-                job_connected(j->crew.job, k->crew.job))
+            if (follows(k, j))
                 follow(k, j);
     }
 }
