@@ -126,7 +126,7 @@ check-long: test-deps
 	@$(MAKE) --no-print-directory check-long-only
 check-long-only: all $B/test/sim/sim
 	@$(MAKE) --no-print-directory fuzz SECS=20
-	@test/run --timeout 900 test/torture/run test/differential/run test/sim/planted
+	@test/run --timeout 900 test/torture/run test/differential/run test/sim/planted test/long/minute.py
 
 # make sim SEEDS=1..1000000 RANKS= NODES=: random schedules with faults; 0 violations is right.
 SEEDS ?= 1..100000
