@@ -23,6 +23,7 @@ LIBS_WIRE = -l:libutf8proc.a
 LIBS_SEAL = -l:libsodium.a -lpthread
 LIBS_EV   = -l:libev.a -lm
 LIBS_ELF  = -l:libelf.a -l:libz.a
+LIBS_SQL  = -lsqlite3
 
 src  = $(filter-out %main.c,$(wildcard $1/*.c))
 obj  = $(patsubst %.c,$B/%.o,$(call src,$1))
@@ -31,7 +32,8 @@ client_pic = $(patsubst %.c,$B/pic/%.o,$(client_src))
 client_obj = $(patsubst %.c,$B/%.o,$(wildcard pmi2/client*.c pmi2/lib_pmi2.c))
 
 core     = $(call obj,wire) $(filter-out $(client_obj),$(call obj,pmi2)) $(call obj,pmix_ext)
-launcher = $(call obj,mpiexec_lite)
+resident = $(patsubst %.c,$B/%.o,mpiexec_lite/registry.c $(wildcard mpiexec_lite/resident*.c))
+launcher = $(filter-out $(resident),$(call obj,mpiexec_lite))
 everything = $(call obj,wire) $(call obj,pmi2) $(call obj,pmix_ext) $(launcher)
 
 unit     = $(patsubst %.c,$B/%,$(wildcard test/unit/test_*.c))
@@ -42,7 +44,7 @@ unit     = $(patsubst %.c,$B/%,$(wildcard test/unit/test_*.c))
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-all: $B/bin/mpiexec_lite $B/bin/pmi2_proxy $B/lib/libpmi2.so.0 $B/lib/libpmi2.a $B/man/mpiexec_lite.1 \
+all: $B/bin/mpiexec_lite $B/bin/pmi2_proxy $B/bin/pmi2_server $B/lib/libpmi2.so.0 $B/lib/libpmi2.a $B/man/mpiexec_lite.1 \
      $B/completion/mpiexec_lite
 
 # --- programs, libraries, manual ---------------------------------------------
@@ -52,6 +54,10 @@ $B/bin/mpiexec_lite: $B/mpiexec_lite/main.o $(core) $(launcher) | $B/bin/.
 
 $B/bin/pmi2_proxy: $B/mpiexec_lite/proxy_main.o $(core) $(launcher) | $B/bin/.
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) $^ $(LIBS_EV) $(LIBS_ELF) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
+
+$B/bin/pmi2_server: $B/mpiexec_lite/server_main.o $(call obj,wire) $(resident) \
+                    $(addprefix $B/,pmi2/names.o mpiexec_lite/dialog.o mpiexec_lite/rundir.o mpiexec_lite/now.o) | $B/bin/.
+	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) $^ $(LIBS_SQL) $(LIBS_EV) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
 
 $B/lib/libpmi2.so.0: $(client_pic) pmi2/libpmi2.map | $B/lib/.
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) -shared -Wl,-soname,libpmi2.so.0 \
@@ -82,11 +88,12 @@ $B/%.o: %.c Makefile
 # --- packages ----------------------------------------------------------------
 # What each is for: see README.  Only what is missing is installed, by apt.
 
-BUILD_PACKAGES = libc6-dev libev-dev libutf8proc-dev libsodium-dev libxxhash-dev libelf-dev zlib1g-dev
+BUILD_PACKAGES = libc6-dev libev-dev libutf8proc-dev libsodium-dev libxxhash-dev libelf-dev zlib1g-dev \
+                 libsqlite3-dev libhwloc-dev
 DEMO_PACKAGES  = $(BUILD_PACKAGES) mpich libmpich-dev libpmi2-0-dev
 TEST_PACKAGES  = $(DEMO_PACKAGES) python3 libcmocka-dev valgrind clang llvm openmpi-bin \
                  libopenmpi-dev gcovr pkg-config man-db groff procps iproute2 munge libmunge2 \
-                 faketime openssh-server openssh-client csh fish nftables
+                 libhwloc15 faketime openssh-server openssh-client csh fish nftables
 
 deps: ; @test/packages $(BUILD_PACKAGES)
 demo-deps: ; @test/packages $(DEMO_PACKAGES)
@@ -94,9 +101,11 @@ test-deps: ; @test/packages $(TEST_PACKAGES)
 
 # --- tests -------------------------------------------------------------------
 
+$B/test/unit/test_registry: $(resident)
+$B/test/unit/test_registry: LIBS_MORE = $(LIBS_SQL)
 $(unit): %: %.o $(everything) $(wildcard test/unit/fake_*.c)
 	$(call Q,LD)$(CC) $(CFLAGS) -I. $(CSTD) $(LDFLAGS) $(filter %.o %.c,$^) -lcmocka -lpthread \
-	    -ldl $(LIBS_EV) $(LIBS_ELF) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
+	    -ldl $(LIBS_MORE) $(LIBS_EV) $(LIBS_ELF) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
 $B/test/fuzz/run_%: $B/test/fuzz/fuzz_%.o $B/test/fuzz/main.o $(everything)
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $^ -lpthread $(LIBS_EV) $(LIBS_ELF) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
 $B/test/replay: $B/test/replay.o $(everything)
@@ -145,7 +154,8 @@ soak: all
 # of the launcher know of the event loop.
 LOOP_FILES = fatal.c front.c root.c root_impl.h conn.c conn.h feed.c feed.h listen.c listen.h \
              output.c output.h sink.c sink.h link.c link.h munger.c \
-             callback.c callback.h sealed.c sealed.h dial.c remote.c
+             callback.c callback.h sealed.c sealed.h dial.c remote.c topology.c topology.h \
+             dialog.c dialog.h naming.c
 layers:
 	@bad=0; look() { if grep -nE "$$1" $$2; then bad=1; fi; }; \
 	look '#include "(pmi2|pmix_ext|mpiexec_lite)/' "wire/*.[ch]"; \
@@ -203,20 +213,24 @@ INCDIR  = $(PREFIX)/include/mpiexec_lite
 MANDIR  = $(PREFIX)/share/man
 COMPDIR = $(PREFIX)/share/bash-completion/completions
 DOCDIR  = $(PREFIX)/share/doc/mpiexec_lite
+UNITDIR = $(PREFIX)/lib/systemd
 D       = $(DESTDIR)
 install: all
 	install -d $D$(BINDIR) $D$(LIBDIR) $D$(PCDIR) $D$(INCDIR) $D$(MANDIR)/man1 $D$(MANDIR)/man3 \
-	    $D$(COMPDIR) $D$(DOCDIR)
-	install -m 755 $B/bin/mpiexec_lite $B/bin/pmi2_proxy $D$(BINDIR)
+	    $D$(COMPDIR) $D$(DOCDIR) $D$(UNITDIR)/system $D$(UNITDIR)/user
+	install -m 755 $B/bin/mpiexec_lite $B/bin/pmi2_proxy $B/bin/pmi2_server $D$(BINDIR)
 	install -m 755 $B/lib/libpmi2.so.0 $D$(LIBDIR)
 	ln -sf libpmi2.so.0 $D$(LIBDIR)/libpmi2.so
 	install -m 644 $B/lib/libpmi2.a $D$(LIBDIR)
 	install -m 644 pmi2/pmi2.h $D$(INCDIR)
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
 	    pmi2/pmi2.pc.in >$D$(PCDIR)/mpiexec_lite-pmi2.pc
-	install -m 644 $B/man/mpiexec_lite.1 mpiexec_lite/pmi2_proxy.1 $D$(MANDIR)/man1
+	install -m 644 $B/man/mpiexec_lite.1 mpiexec_lite/pmi2_proxy.1 mpiexec_lite/pmi2_server.1 \
+	    $D$(MANDIR)/man1
 	install -m 644 pmi2/libpmi2.3 $D$(MANDIR)/man3
 	install -m 644 $B/completion/mpiexec_lite $D$(COMPDIR)
+	for u in system user; do sed 's|@BINDIR@|$(BINDIR)|' mpiexec_lite/pmi2_server.$$u.service \
+	    >$D$(UNITDIR)/$$u/pmi2_server.service || exit 1; done
 	install -m 644 README COPYING wire/FORMAT pmi2/PEERS $D$(DOCDIR)
 # Put libpmi2 on the default path, where it takes the place of Slurm's.
 install-libpmi2: install

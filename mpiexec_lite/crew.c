@@ -47,6 +47,31 @@ static void kill_rank(const struct rank *r, int signo)
 }
 
 
+/* Whether a process has a handler for a signal. */
+static bool catches(pid_t pid, int signo)
+{
+    unsigned long long mask = 0;
+    char path[40], line[200];
+    FILE *f;
+
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    f = fopen(path, "re");
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "SigCgt: %llx", &mask) == 1)
+            break;
+    if (f)
+        fclose(f);
+    return mask >> (signo - 1) & 1;
+}
+
+/* As Hydra does, but not to those whom it would kill. */
+void crew_tell_died(struct crew *c)
+{
+    for (int i = 0; i < c->n; i++)
+        if (c->ranks[i].pid && catches(c->ranks[i].pid, SIGUSR1))
+            kill(c->ranks[i].pid, SIGUSR1);
+}
+
 /* A rank that ended without PMI, of several, may be an MPI that has none. */
 static void check_mpi(struct crew *c, int rank)
 {
@@ -162,7 +187,7 @@ int crew_add_job(struct crew *c, int subtree, struct err *e)
                              .universe = c->args.plan->usize, .map = place->map,
                              .map_blocks = place->nmap, .spread = c->n != place->size,
                              .nlocal = c->n, .subtree = subtree,
-                             .spawner = c->args.spawner, .link = c };
+                             .spawner = c->args.spawner, .link = c, .in_env = true };
     size_t room = (size_t)(c->n ? c->n : 1);
     int *appnums = malloc(room * sizeof *appnums), *local = malloc(room * sizeof *local);
 

@@ -70,6 +70,8 @@ struct rank *crew_rank(struct crew *c, int rank);
 void crew_kill(struct crew *c, int rank, int signo);
 /* All that descends from us has been killed. */
 void crew_swept(struct crew *c);
+/* Others have died: those ranks that want to know hear it by SIGUSR1. */
+void crew_tell_died(struct crew *c);
 /* The short name of a rank's program. */
 const char *crew_program(const struct crew *c, int rank);
 /* Tell each rank's state (SIGQUIT). */

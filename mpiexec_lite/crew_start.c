@@ -135,7 +135,8 @@ static int take_ends(struct crew *c, struct rank *r, struct rank_ends *x, struct
 /* What a block's ranks have in common, and room for what they have not. */
 struct block {
     size_t       app;
-    char       **envp;           /* owned */
+    struct strlist constants;    /* owned: what they need not ask for */
+    char       **envp;           /* owned; the strings are borrowed */
     size_t       common;         /* entries of envp that all have */
 };
 
@@ -202,18 +203,43 @@ static bool start_rank(struct crew *c, struct rank *r, struct block *b)
     return true;
 }
 
+static int list_constants(struct crew *c, struct block *b, struct err *e)
+{
+    struct env_constants k = { c->args.plan->usize, b->app, job_mapping(c->job), NULL, c->n };
+    int *local = malloc((size_t)(c->n ? c->n : 1) * sizeof *local), rc;
+
+    if (!local)
+        return err_set(e, ERR_NOMEM, "no memory for an environment");
+    for (int i = 0; i < c->n; i++)
+        local[i] = c->ranks[i].rank;
+    k.local = local;
+    rc = env_add_constants(&k, &b->constants, e);
+    free(local);
+    return rc;
+}
+
+static void block_clear(struct block *b)
+{
+    free(b->envp);
+    b->envp = NULL;
+    strlist_clear(&b->constants);
+}
+
 static int prepare_block(struct crew *c, struct block *b, size_t app, struct err *e)
 {
-    const struct strlist *env = &c->args.envs[app];
+    const struct strlist *env = &c->args.envs[app], *more = &b->constants;
 
-    free(b->envp);
+    block_clear(b);
     b->app = app;
-    b->common = env->n;
-    b->envp = malloc((env->n + ENV_RANK_MAX) * sizeof *b->envp);
+    if (list_constants(c, b, e) < 0)
+        return -1;
+    b->common = env->n + more->n;
+    b->envp = malloc((b->common + ENV_RANK_MAX) * sizeof *b->envp);
     if (!b->envp)
         return err_set(e, ERR_NOMEM, "no memory for an environment");
     if (env->n)
         memcpy(b->envp, env->v, env->n * sizeof *b->envp);
+    memcpy(b->envp + env->n, more->v, more->n * sizeof *b->envp);
     return 0;
 }
 
@@ -257,6 +283,6 @@ int crew_start(struct crew *c, struct err *e)
         if (rc < 0 || !start_rank(c, &c->ranks[i], &b))
             break;
     }
-    free(b.envp);
+    block_clear(&b);
     return rc;
 }

@@ -3,6 +3,7 @@
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/front.h"
 #include "mpiexec_lite/launch.h"
+#include "mpiexec_lite/naming_start.h"
 #include "mpiexec_lite/opts.h"
 #include "mpiexec_lite/root.h"
 #include "mpiexec_lite/sweep.h"
@@ -180,6 +181,8 @@ static int run_plan(const struct plan *p, int *signo)
         status = find_programs(p, &place, programs);
     if (status == 0 && p->trace && (args.trace = trace_open(p->trace, &e)) < 0)
         status = complain(e.text, EXIT_USAGE);
+    if (status == 0 && p->nameserver && !strcmp(p->nameserver, "start") && naming_start(&e) < 0)
+        status = complain(e.text, EXIT_LAUNCHER);
     if (status == 0)
         status = start(p, &args, signo);
     if (args.trace >= 0)

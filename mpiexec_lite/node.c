@@ -78,6 +78,53 @@ static void op_spawn(void *host, struct spawn *s)
     n->ops->spawn(n->host, s);
 }
 
+static bool op_name(void *host, struct name_ask *a)
+{
+    struct node *n = host;
+
+    return n->ops->name(n->host, a);
+}
+
+static void op_timer(void *host, unsigned id, double seconds)
+{
+    struct node *n = host;
+
+    n->ops->timer(n->host, id, seconds);
+}
+
+/* Every job hears of it, asked or not. */
+static void topology_there(struct topology *t, const char *path, const char *why)
+{
+    struct node *n = t->host;
+    struct crew *c;
+    char text[400];
+
+    if (!path && n->args.plan->verbose) {
+        snprintf(text, sizeof text, "%s: there is no PMI_hwloc_xmlfile: %s", n->args.hostname,
+                 why);
+        n->ops->tell(n->host, text);
+    }
+    TAILQ_FOREACH(c, &n->crews, in_node)
+        if (c->job)
+            job_told(c->job, "PMI_hwloc_xmlfile", path);
+}
+
+/* hwloc's XML: once a node, whatever job asks. */
+static const char *op_find(void *host, struct job *j, const char *key, bool *later)
+{
+    struct node *n = host;
+
+    (void)j;
+    (void)key;
+    return topology_find(&n->topology, n->loop, topology_there, later);
+}
+
+static void op_died(void *host, struct job *j)
+{
+    (void)host;
+    crew_tell_died(job_link(j));
+}
+
 /* Warnings are for every user, up to a number; the rest is for -vv. */
 static void op_log(void *host, enum log_level level, struct member *m, const char *text)
 {
@@ -200,7 +247,9 @@ static int add_server(struct node *n, struct err *e)
 {
     struct host_ops ops = { op_send, op_fail, op_abort, op_initialized, op_finalized,
                             op_stuck, op_log, n->args.trace ? op_trace : NULL, op_peer_send,
-                            op_peer_send_all, n->ops->spawn ? op_spawn : NULL };
+                            op_peer_send_all, n->ops->spawn ? op_spawn : NULL,
+                            n->ops->name ? op_name : NULL, n->ops->timer ? op_timer : NULL,
+                            op_find, op_died };
     const struct plan *p = n->args.plan;
     struct server_options options = { .pmi1_subversion = p->pmi1_subversion,
                                       .fault_tolerant = p->keep_going,
@@ -222,6 +271,7 @@ int node_init(struct node *n, struct ev_loop *loop, const struct node_args *args
 {
     *n = (struct node){ .args = *args, .ops = ops, .host = host, .loop = loop, .null = -1 };
     TAILQ_INIT(&n->crews);
+    topology_init(&n->topology, n);
     n->buffer = malloc(NODE_BUFFER);
     if (!n->buffer)
         return err_set(e, ERR_NOMEM, "out of memory");
@@ -230,6 +280,7 @@ int node_init(struct node *n, struct ev_loop *loop, const struct node_args *args
 
 void node_clear(struct node *n)
 {
+    topology_clear(&n->topology);
     server_free(n->server);
     free(n->buffer);
     if (n->null >= 0)

@@ -6,6 +6,7 @@
 #include "mpiexec_lite/child.h"
 #include "mpiexec_lite/conn.h"
 #include "mpiexec_lite/plan.h"
+#include "mpiexec_lite/topology.h"
 #include "wire/buf.h"
 
 #include <sys/queue.h>
@@ -38,6 +39,9 @@ struct node_ops {
     void (*trace)(void *host, struct buf *line);
     /* At the root: a rank starts a further job; see server.h. */
     void (*spawn)(void *host, struct spawn *s);
+    /* Likewise. */
+    bool (*name)(void *host, struct name_ask *a);
+    void (*timer)(void *host, unsigned id, double seconds);
 };
 
 struct node_args {
@@ -56,6 +60,7 @@ struct node {
     struct server    *server;        /* owned, as is what follows */
     struct crews      crews;         /* theirs who have made them */
     struct pmi_conn_env conn_env;
+    struct topology   topology;      /* hwloc's XML */
     int               null;          /* /dev/null, for the stdin of most ranks; -1: none */
     int               warned;        /* warnings of the server so far */
     char             *buffer;        /* NODE_BUFFER bytes for all reads */

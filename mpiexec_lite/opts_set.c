@@ -382,6 +382,20 @@ int opts_set_launcher(struct reader *r, const struct option *o, char *const *arg
     return err_set(e, ERR_INVALID_VAL, "'%.40s' is not ssh, fork, manual or tcp", arg[0]);
 }
 
+int opts_set_nameserver(struct reader *r, const struct option *o, char *const *arg,
+                        struct err *e)
+{
+    static const char *const words[] = { "auto", "start", "none" };
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(arg[0], words[i]))
+            return opts_set_text(r, o, arg, e);
+    if (arg[0][0] != '/')
+        return err_set(e, ERR_INVALID_VAL, "'%.60s' is not auto, start, none or the path of a "
+                       "socket", arg[0]);
+    return opts_set_text(r, o, arg, e);
+}
+
 int opts_set_configfile(struct reader *r, const struct option *o, char *const *arg,
                         struct err *e)
 {

@@ -235,6 +235,13 @@ const struct option opts_table[] = {
     { .names = { "pmi1-groups" }, .section = SECTION_PMI,
       .set = opts_set_value, JOB(pmi1_subversion), .value = 2,
       .help = "Offer PMI-1.2, which has barriers of groups, instead of PMI-1.1." },
+    { .names = { "nameserver" }, .arg = "PATH|auto|start|none", .section = SECTION_PMI,
+      .set = opts_set_nameserver, JOB(nameserver),
+      .help = "Have published names kept by the pmi2_server of that socket; auto: the user's "
+              "or the system's, if one runs (default); start: the same, and start the user's "
+              "if none does; none: names stay in this launcher.",
+      .more = "Programs of different launchers find each other by published names only "
+              "with it." },
 
     { .names = { "pmi_args" }, .arg = "PORT", .section = SECTIONS,
       .set = opts_set_count, JOB(single),
@@ -285,8 +292,8 @@ const char *const opts_unsupported[] = {
     "hybrid-hosts", "bind-to", "binding", "map-by",
     "membind", "topolib", "report-bindings", "gpus-per-proc", "g", "gpu-subdevs-per-proc",
     "rmk", "iface", "localhost",
-    "disable-hostname-propagation", "enable-hostname-propagation", "nameserver", "demux",
-    "profile", "pmi_args", "exitinfo", "tv", "gdb", "preload-binary",
+    "disable-hostname-propagation", "enable-hostname-propagation", "demux",
+    "profile", "exitinfo", "tv", "gdb", "preload-binary",
     /* Intel MPI and MVAPICH */
     "rr", "tune", "print-rank-map", "gtool", "gtoolfile", "s", "tmpdir", "ordered-output",
     "silent-abort", "noconf", "hosts-group", "export", "export-all", "config",

@@ -146,6 +146,7 @@ void plan_clear(struct plan *p)
     free(p->errfile);
     free(p->stdin_file);
     free(p->trace);
+    free(p->nameserver);
     strlist_clear(&p->warnings);
     plan_init(p);
 }

@@ -141,6 +141,7 @@ static void drop_job(struct root_job *j)
         r->status = status;
     root_say(r, 1, "job %s: ended, status %d", j->bundle.jobid, status);
     root_send(j, "job-end", NULL, 0, NULL, 0);
+    root_names_end(j);
     root_job_free(j);
 }
 
@@ -422,7 +423,7 @@ static int prepare(struct root *r, struct err *e)
         return err_set(e, ERR_OTHER, "cannot set up: %s", strerror(errno));
     control_init(&r->control, r->args->control, &control_ops, r);
     if (root_places_init(r, e) < 0 || prepare_node(r, e) < 0 || make_main(r, e) < 0 ||
-        write_bundle(r, e) < 0 || root_input_init(r, e) < 0)
+        write_bundle(r, e) < 0 || root_input_init(r, e) < 0 || root_names_init(r, e) < 0)
         return -1;
     if (r->plan->stdin_mode == STDIN_RANK && r->main->crew.n)
         output_set_input(r->main->crew.output, STDIN_FILENO);
@@ -470,6 +471,7 @@ static void clear(struct root *r)
         root_job_free(j);
     if (r->node.buffer)
         node_clear(&r->node);
+    root_names_clear(r);
     places_clear(&r->places);
     control_clear(&r->control);
     buf_clear(&r->bundle);
@@ -491,6 +493,7 @@ int root_run(const struct root_args *args)
     r->plan = args->plan;
     r->user = *args->user;
     TAILQ_INIT(&r->jobs);
+    TAILQ_INIT(&r->timers);
     if (prepare(r, &e) < 0) {
         fprintf(stderr, "mpiexec_lite: %s\n", e.text);
     } else {

@@ -1,6 +1,6 @@
 /* root_impl.h - what the root's source files share: root.c (the loop, signals, the end of
  * the run), root_job.c (a job from its start to its end), root_new.c (jobs that ranks
- * start), root_node.c (ranks of this host and all output), root_spread.c (bringing up the
+ * start), root_names.c (names beyond this launcher), root_node.c (ranks of this host and all output), root_spread.c (bringing up the
  * servers of other nodes), root_tree.c (these servers) and root_input.c (stdin). */
 #ifndef MPIEXEC_LITE_ROOT_IMPL_H
 #define MPIEXEC_LITE_ROOT_IMPL_H
@@ -48,6 +48,9 @@ struct root_job {
 };
 TAILQ_HEAD(root_jobs, root_job);
 
+struct root_timer;
+TAILQ_HEAD(root_timers, root_timer);
+
 struct root {
     const struct root_args *args;
     const struct plan *plan;
@@ -63,6 +66,8 @@ struct root {
     struct tree       tree;
     struct remotes    below;
     struct callback  *callback;  /* -launcher tcp and manual; else NULL */
+    struct naming    *naming;    /* the resident server for names; NULL: none */
+    struct root_timers timers;   /* of the core */
     struct position  *at;        /* by position */
     int              *positions; /* by node */
     int               connected, ready;  /* positions, the root's own left out */
@@ -135,6 +140,14 @@ void root_new_failed(struct root_job *j, int rank, int errnum);
 void root_new_look(struct root_job *j);          /* ranks of it have ended */
 /* Nothing more can be started: whoever waits is told. */
 void root_refuse_asked(struct root *r, const char *why);
+
+/* root_names.c */
+int  root_names_init(struct root *r, struct err *e);
+void root_names_add(struct root_job *j);         /* it runs */
+void root_names_end(struct root_job *j);
+bool root_names_ask(void *host, struct name_ask *a);
+void root_timer(void *host, unsigned id, double seconds);
+void root_names_clear(struct root *r);           /* after the core */
 
 /* root_node.c */
 extern const struct node_ops root_node_ops;

@@ -225,6 +225,7 @@ void root_job_start(struct root_job *j)
     struct err e = { 0 };
 
     j->started = true;
+    root_names_add(j);
     if (root_open_files(j, &e) < 0) {
         root_broken(r, EXIT_LAUNCHER, e.text);
         return;

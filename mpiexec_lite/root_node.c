@@ -106,7 +106,7 @@ const struct node_ops root_node_ops = {
     .started = started, .not_started = not_started, .initialized = initialized,
     .finalized = finalized, .aborted = aborted, .protocol = protocol, .hung_up = hung_up,
     .ended = rank_ended, .stuck = stuck, .broken = broken, .tell = tell, .trace = trace,
-    .spawn = asked,
+    .spawn = asked, .name = root_names_ask, .timer = root_timer,
 };
 
 /* --- output ------------------------------------------------------------ */

@@ -4,6 +4,7 @@
 #include "mpiexec_lite/env.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +19,11 @@ static bool take_triplet(const char **s, long *a, long *b, long *c)
     char *end;
 
     do {
-        *to[n++] = strtol(*s, &end, 10);
-        if (end == *s)
+        *to[n] = strtol(*s, &end, 10);
+        if (end == *s || *to[n] > INT_MAX || *to[n] < -INT_MAX)
             return false;
         *s = end;
+        n++;
     } while (n < 3 && **s == ':' && ++*s);
     if (n == 1)
         *b = *a;
@@ -35,6 +37,8 @@ static long largest(long a, long b, long c, long max)
 {
     long low = c > 0 ? a : b, high = c > 0 ? b : a, step = labs(c);
 
+    if (low > high)
+        return -1;
     if (c < 0)                           /* the last one that is reached going down */
         low = a - (a - b) / step * step;
     if (high > max)
@@ -220,13 +224,15 @@ static int make_apps(struct bundle *out, size_t like, const struct spawn_request
     for (size_t i = 0; i < r->n && rc == 0; i++) {
         struct app *a = out->envs ? plan_add_app(&out->plan) : NULL;
 
-        blame->command = i;
+        *blame = (struct spawn_blame){ i, EAGAIN };
         if (!a || copy_list(&envs[like], &out->envs[i], e) < 0)
             rc = no_memory(e);
         else
             rc = make_app(&out->plan, a, &out->envs[i], &old.apps[like], &r->commands[i],
                           &blame->code, e);
     }
+    if (rc < 0 && e->code == ERR_NOMEM)
+        blame->code = EAGAIN;
     for (size_t i = 0; i < old.napps; i++)
         strlist_clear(&envs[i]);
     free(envs);

@@ -151,12 +151,18 @@ static void signal_ours(const struct procs *p, int signo)
             signal_one(&p->v[i], signo);
 }
 
-/* Those that are not waited for with all others. */
+/* Those that are not waited for with all others: at once, as the next pass cannot tell
+ * whose a dead process was. */
 static void reap_ours(const struct procs *p, pid_t self)
 {
+    const struct timespec pause = { 0, 200000 };
+
     for (size_t i = 0; i < p->n; i++)
-        if (p->v[i].ours && p->v[i].parent == self)
-            waitpid(p->v[i].pid, NULL, WNOHANG | __WALL);
+        for (int tries = 0; p->v[i].ours && p->v[i].parent == self && tries < 50; tries++) {
+            if (waitpid(p->v[i].pid, NULL, WNOHANG | __WALL))
+                break;
+            nanosleep(&pause, NULL);
+        }
 }
 
 /* Whether a process says that it is of this job. */

@@ -253,18 +253,26 @@ static void answer_key(struct ask *a, const char *payload, size_t len)
 
 /* --- names, and other things by their name ------------------------------ */
 
-/* name: of a service, of a job, or the number of an entry in text; and what else the
- * command needs, under the key `more`. */
-static void send_name(struct ask *a, const char *cmd, const char *name, const char *more,
-                      const char *text)
+/* name: of a job, or the number of an entry in text; key: NULL where there is none. */
+static void send_name(struct ask *a, const char *cmd, const char *name, const char *key)
 {
     struct server *s = a->job->server;
 
     peer_message(a->job, cmd);
     msg_int(&s->out, "id", a->id);
     msg_str(&s->out, "name", name);
-    if (text)
-        msg_str(&s->out, more, text);
+    if (key)
+        msg_str(&s->out, "key", key);
+    peer_send(s->up, NULL, 0);
+}
+
+static void send_want(struct ask *a, const struct name_want *want)
+{
+    struct server *s = a->job->server;
+
+    peer_message(a->job, name_command(want->op));
+    msg_int(&s->out, "id", a->id);
+    name_write(want, &s->out);
     peer_send(s->up, NULL, 0);
 }
 
@@ -283,14 +291,13 @@ static struct ask *ask_for(struct request *rq, struct err *e)
     return NULL;
 }
 
-enum outcome ask_name(struct request *rq, const char *cmd, const char *name,
-                      const char *port, struct err *e)
+enum outcome ask_name(struct request *rq, const struct name_want *want, struct err *e)
 {
     struct ask *a = ask_for(rq, e);
 
     if (!a)
         return FAILED;
-    send_name(a, cmd, name, "port", port);
+    send_want(a, want);
     return PARKED;
 }
 
@@ -301,7 +308,7 @@ enum outcome ask_job(struct request *rq, const char *cmd, const char *jobid,
 
     if (!a)
         return FAILED;
-    send_name(a, cmd, jobid, "key", key);
+    send_name(a, cmd, jobid, key);
     return PARKED;
 }
 
@@ -336,7 +343,7 @@ static struct ask *ask_below(struct peer *p, struct job *j, unsigned id, struct 
     return NULL;
 }
 
-/* A name command from below goes on up, or is carried out here. */
+/* A question from below by a name goes on up, or is answered here. */
 static int take_name(struct peer *p, struct job *j, const struct msg *m,
                      enum outcome (*run)(struct job *, const struct msg *, struct kvs_entry *,
                                          struct err *),
@@ -357,34 +364,9 @@ static int take_name(struct peer *p, struct job *j, const struct msg *m,
         return 0;
     }
     a = ask_below(p, j, (unsigned)id, e);
-    if (a && msg_find(m, "key"))
-        send_name(a, m->cmd, name, "key", msg_get(m, "key"));
-    else if (a)
-        send_name(a, m->cmd, name, "port", msg_get(m, "port"));
+    if (a)
+        send_name(a, m->cmd, name, msg_get(m, "key"));
     return a ? 0 : -1;
-}
-
-static enum outcome run_publish(struct job *j, const struct msg *m, struct kvs_entry *found,
-                                struct err *e)
-{
-    const struct pair *port = msg_find(m, "port");
-
-    (void)found;
-    return name_publish(j->server, j->number, msg_get(m, "name"), port ? port->val : "",
-                        port ? port->len : 0, e);
-}
-
-static enum outcome run_unpublish(struct job *j, const struct msg *m, struct kvs_entry *found,
-                                  struct err *e)
-{
-    (void)found;
-    return name_unpublish(j->server, j->number, msg_get(m, "name"), e);
-}
-
-static enum outcome run_lookup(struct job *j, const struct msg *m, struct kvs_entry *found,
-                               struct err *e)
-{
-    return name_lookup(j->server, msg_get(m, "name"), found, e);
 }
 
 static enum outcome run_at(struct job *j, const struct msg *m, struct kvs_entry *found,
@@ -417,35 +399,31 @@ enum outcome ask_index(struct request *rq, long long index, struct err *e)
         err_set(e, ERR_NOMEM, "no memory to ask for a key");
         return FAILED;
     }
-    o = ask_name(rq, "kvs-at", text, NULL, e);
+    o = ask_job(rq, "kvs-at", text, NULL, e);
     if (o != PARKED)
         free(rq->text[0]);
     rq->text[0] = NULL;
     return o;
 }
 
-int ask_publish(struct peer *p, struct job *j, const struct msg *m, const char *payload,
-                size_t len, struct err *e)
+int ask_names(struct peer *p, struct job *j, const struct msg *m, const char *payload,
+              size_t len, struct err *e)
 {
-    (void)payload;
-    (void)len;
-    return take_name(p, j, m, run_publish, e);
-}
+    struct name_want want;
+    long long id;
+    struct ask *a;
 
-int ask_unpublish(struct peer *p, struct job *j, const struct msg *m, const char *payload,
-                  size_t len, struct err *e)
-{
     (void)payload;
     (void)len;
-    return take_name(p, j, m, run_unpublish, e);
-}
-
-int ask_lookup(struct peer *p, struct job *j, const struct msg *m, const char *payload,
-               size_t len, struct err *e)
-{
-    (void)payload;
-    (void)len;
-    return take_name(p, j, m, run_lookup, e);
+    if (msg_number(m, "id", 0, UINT32_MAX, &id, e) < 0 || name_read(&want, m, e) < 0)
+        return -1;
+    if (is_root(j->server))
+        return names_take(p, j, (unsigned)id, &want);
+    a = ask_below(p, j, (unsigned)id, e);
+    if (!a)
+        return -1;
+    send_want(a, &want);
+    return 0;
 }
 
 static enum outcome run_link(struct job *j, const struct msg *m, struct kvs_entry *found,

@@ -152,6 +152,11 @@ static int unusable(const struct client *c, struct err *e)
                    c->state == CLIENT_DONE ? "finalised" : "not initialised");
 }
 
+int client_usable(const struct client *c, struct err *e)
+{
+    return usable(c) ? 0 : unusable(c, e);
+}
+
 static void wake_all(struct client *c)
 {
     struct call *k;

@@ -39,6 +39,7 @@ enum {
     /* Requests under way; further threads wait.  Below the server's own limit,
      * LIMIT_PARKED, above which it would stop reading us. */
     CLIENT_CALLS = LIMIT_PARKED / 2,
+    CLIENT_CONSTANTS = 4,
     CLIENT_READ = 16384          /* bytes asked of the socket at once */
 };
 
@@ -80,6 +81,7 @@ struct client {
     int         fd;          /* owned; -1 if none */
     bool        shows_abort; /* the server shows the text of an abort */
     bool        thrids;      /* the server knows them: calls overlap, values are long */
+    bool        read_only;   /* the server knows puts that are read-only */
     bool        trace;       /* PMI2_DEBUG or PMI_DEBUG is set: messages go to stderr */
     int         spawned, size, rank, appnum;
     int         version, subversion;     /* the server's; 0.0 until it told */
@@ -95,6 +97,9 @@ struct client {
     unsigned      next_thrid;
 
     struct kvs   *kvs, *node;            /* owned; of a singleton */
+    char         *constants[CLIENT_CONSTANTS];   /* owned: attributes that the launcher has put
+                                            into the environment, by number (client_cmd.c);
+                                            NULL: to be asked for */
 };
 
 #define CLIENT_INIT(c)                                                                  \
@@ -151,6 +156,12 @@ int client_send(struct client *c, const char *data, size_t len, int wait, struct
  * set c->reading, may.  0, or -1 and e: end of the stream included. */
 int client_next_frame(struct client *c, struct frame *f, struct err *e);
 
+/* 0 if a request can be made, or -1 and e.  c->lock is held. */
+int client_usable(const struct client *c, struct err *e);
+
+/* Remember what the environment has; the server says that it is right. */
+void client_take_constants(struct client *c);
+
 /* Make every call fail with e from now on.  c->lock is held. */
 void client_break(struct client *c, const struct err *e);
 
@@ -161,6 +172,8 @@ void client_shut(struct client *c, enum client_state state);
 
 /* Keys, values and names are checked here: see check_* in client_cmd.c. */
 int client_put(struct client *c, const char *key, const char *val, struct err *e);
+/* The same, and nobody is to put the key again.  A hint, where the server knows none. */
+int client_put_read_only(struct client *c, const char *key, const char *val, struct err *e);
 int client_fence(struct client *c, struct err *e);
 
 /* found false, no error: there is no such key.  The value is appended to out. */
@@ -211,7 +224,7 @@ int check_value(const struct client *c, const char *val, struct err *e);
 
 int single_open(struct client *c, struct err *e);            /* c->lock is held */
 int single_put(struct client *c, bool node, const char *key, const char *val,
-               struct err *e);
+               bool read_only, struct err *e);
 /* 1 and the value, 0: not found, -1 and e. */
 int single_get(struct client *c, bool node, const char *key, struct buf *out,
                struct err *e);

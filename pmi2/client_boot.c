@@ -189,6 +189,9 @@ static int take_fullinit(struct client *c, const struct msg *m, struct err *e)
     c->spawned = msg_find(m, "spawner-jobid") != NULL;
     c->thrids = ext && has_word(ext, "thrid");
     c->shows_abort = ext && has_word(ext, "abort-text");
+    c->read_only = ext && has_word(ext, "read-only");
+    if (ext && has_word(ext, "constants"))
+        client_take_constants(c);
     return 0;
 }
 
@@ -351,6 +354,10 @@ void client_shut(struct client *c, enum client_state state)
     kvs_free(c->kvs);
     kvs_free(c->node);
     c->kvs = c->node = NULL;
+    for (int i = 0; i < CLIENT_CONSTANTS; i++) {
+        free(c->constants[i]);
+        c->constants[i] = NULL;
+    }
 }
 
 static int say_goodbye(struct client *c, struct err *e)

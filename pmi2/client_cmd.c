@@ -8,6 +8,7 @@
 #include "wire/utf8.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/single_threaded.h>
 #include <time.h>
@@ -119,13 +120,34 @@ static int too_long_is_value(int rc, struct err *e)
 
 /* -------------------------------------------------------------------- KVS */
 
-int client_put(struct client *c, const char *key, const char *val, struct err *e)
+static int put(struct client *c, const char *key, const char *val, bool read_only,
+               struct err *e)
 {
+    struct call k;
+    int rc;
+
     if (check_key(key, e) < 0 || check_value(c, val, e) < 0)
         return err_context(e, "kvs-put");
     if (single(c))
-        return single_put(c, false, key, val, e);
-    return too_long_is_value(simple(c, "kvs-put", "key", key, "value", val, e), e);
+        return single_put(c, false, key, val, read_only, e);
+    call_start(&k, c, "kvs-put");
+    msg_str(&k.req, "key", key);
+    msg_str(&k.req, "value", val);
+    if (read_only && c->read_only)
+        msg_str(&k.req, "read-only", "TRUE");
+    rc = call_run(&k, e);
+    call_end(&k);
+    return too_long_is_value(rc, e);
+}
+
+int client_put(struct client *c, const char *key, const char *val, struct err *e)
+{
+    return put(c, key, val, false, e);
+}
+
+int client_put_read_only(struct client *c, const char *key, const char *val, struct err *e)
+{
+    return put(c, key, val, true, e);
 }
 
 int client_fence(struct client *c, struct err *e)
@@ -184,7 +206,7 @@ int client_put_attr(struct client *c, const char *key, const char *val, struct e
     if (check_key(key, e) < 0 || check_value(c, val, e) < 0)
         return err_context(e, "info-putnodeattr");
     if (single(c))
-        return single_put(c, true, key, val, e);
+        return single_put(c, true, key, val, false, e);
     rc = simple(c, "info-putnodeattr", "key", key, "value", val, e);
     return too_long_is_value(rc, e);
 }
@@ -235,6 +257,41 @@ static int poll_attr(struct client *c, const char *key, struct buf *out, bool *f
     }
 }
 
+/* Attributes that the launcher has put into the environment, too. */
+static const struct { const char *key, *name; bool node, job; } constants[CLIENT_CONSTANTS] = {
+    { "universeSize", "PMI_UNIVERSE_SIZE", false, true },
+    { "PMI_process_mapping", "PMI_PROCESS_MAPPING", false, true },
+    { "localRanks", "PMI_LOCAL_RANKS", true, true },
+    { "localRanksCount", "MPI_LOCALNRANKS", true, true },
+};
+
+void client_take_constants(struct client *c)
+{
+    for (int i = 0; i < CLIENT_CONSTANTS; i++) {
+        const char *value = getenv(constants[i].name);
+
+        c->constants[i] = value ? strdup(value) : NULL;
+    }
+}
+
+/* One of these, if it is known.  0; or -1 and e: nothing could be asked any more. */
+static int known_attr(struct client *c, bool node, const char *key, struct buf *out,
+                      bool *found, struct err *e)
+{
+    int rc = 0;
+
+    pthread_mutex_lock(&c->lock);
+    for (int i = 0; i < CLIENT_CONSTANTS && !*found; i++)
+        if (c->constants[i] && !strcmp(constants[i].key, key) &&
+            (node ? constants[i].node : constants[i].job)) {
+            rc = client_usable(c, e);
+            buf_str(out, c->constants[i]);
+            *found = true;
+        }
+    pthread_mutex_unlock(&c->lock);
+    return rc < 0 || !out->failed ? rc : err_set(e, ERR_NOMEM, "no memory for a value");
+}
+
 static int single_attr(struct client *c, bool node, const char *key, bool wait,
                        struct buf *out, bool *found, struct err *e)
 {
@@ -256,6 +313,12 @@ int client_get_attr(struct client *c, bool node, const char *key, bool wait,
         return err_context(e, "%s", cmd);
     if (single(c))
         return single_attr(c, node, key, wait, out, found, e);
+    if (known_attr(c, node, key, out, found, e) < 0) {
+        *found = false;
+        return err_context(e, "%s", cmd);
+    }
+    if (*found)
+        return 0;
     if (wait && !c->thrids && !__libc_single_threaded)
         return poll_attr(c, key, out, found, e);
     return ask_attr(c, cmd, key, node ? wait : -1, out, found, e);

@@ -33,16 +33,31 @@ int single_open(struct client *c, struct err *e)
     return 0;
 }
 
+/* The first put of a read-only key is its only one. */
+static int put_one(struct kvs *kvs, const char *key, const char *val, bool read_only,
+                   struct err *e)
+{
+    struct kvs_entry old;
+
+    if (read_only && kvs_get(kvs, key, &old) > 0)
+        return err_set(e, ERR_INVALID_KEY, "key %.64s was put before, and cannot be read-only",
+                       key);
+    if (kvs_put(kvs, 0, key, val, strlen(val), e) < 0)
+        return -1;
+    if (read_only)
+        kvs_fix(kvs, key);
+    return 0;
+}
+
 int single_put(struct client *c, bool node, const char *key, const char *val,
-               struct err *e)
+               bool read_only, struct err *e)
 {
     struct kvs *kvs;
     int rc;
 
     pthread_mutex_lock(&c->lock);
     kvs = node ? c->node : c->kvs;
-    rc = kvs ? kvs_put(kvs, 0, key, val, strlen(val), e)
-             : err_set(e, ERR_INIT, "PMI is finalised");
+    rc = kvs ? put_one(kvs, key, val, read_only, e) : err_set(e, ERR_INIT, "PMI is finalised");
     pthread_mutex_unlock(&c->lock);
     return rc;
 }

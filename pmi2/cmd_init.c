@@ -85,6 +85,10 @@ enum outcome cmd_initack(struct request *rq, struct err *e)
     return SILENT;
 }
 
+/* What a client that asks is told: thread ids, abort shows its text, puts may be
+ * read-only; and, where it is so, that constants are in its environment. */
+#define EXTENSIONS "thrid,abort-text,read-only"
+
 enum { FULLINIT_JOBID, FULLINIT_RANK, FULLINIT_SRCID, FULLINIT_THREADED, FULLINIT_EXTENSIONS };
 enum { FULLINIT_RANK_OUT = 2, FULLINIT_SIZE, FULLINIT_APPNUM,
        FULLINIT_EXTENSIONS_OUT, FULLINIT_SPAWNER };
@@ -130,7 +134,8 @@ enum outcome cmd_fullinit(struct request *rq, struct err *e)
     }
     if (rq->arg[FULLINIT_EXTENSIONS].s) {
         c->wide = true;
-        reply_text(rq, FULLINIT_EXTENSIONS_OUT, "thrid,abort-text", 16);
+        reply_text(rq, FULLINIT_EXTENSIONS_OUT, EXTENSIONS ",constants",
+                   strlen(c->job->in_env ? EXTENSIONS ",constants" : EXTENSIONS));
     }
     if (c->job->spawner)
         reply_text(rq, FULLINIT_SPAWNER, c->job->spawner, strlen(c->job->spawner));

@@ -73,6 +73,7 @@ void spawns_forget(struct server *s, const struct job *j, const struct peer *p)
 struct blocks {                          /* of PMI-1 */
     struct spawn_request want;           /* owned */
     struct err           wrong;          /* with one of them; the last one is answered */
+    long long            came;           /* blocks so far */
 };
 
 void blocks_free(struct blocks *b)
@@ -122,11 +123,16 @@ static enum outcome start(struct request *rq, struct spawn_request *want, struct
 static bool take_block(struct request *rq, struct blocks *b, const struct value *total,
                        const struct value *so_far)
 {
-    long long n = total->s ? total->n : 1, i = so_far->s ? so_far->n : 1;
+    long long n = total->s ? total->n : 1, i = so_far->s ? so_far->n : ++b->came;
 
+    b->came = i;
+    if (!b->wrong.code && b->want.n >= LIMIT_COMMANDS)
+        err_set(&b->wrong, ERR_NUM_ARGS, "more than %d commands", LIMIT_COMMANDS);
     if (!b->wrong.code && spawn_read_block(&b->want, &rq->conn->server->in, &b->wrong) == 0 &&
         b->want.n != (size_t)i)
         err_set(&b->wrong, ERR_ARGS, "block %lld of %lld comes as number %zu", i, n, b->want.n);
+    if (b->wrong.code)
+        spawn_clear(&b->want);           /* nothing more is kept of it */
     return i >= n;
 }
 
@@ -185,11 +191,13 @@ int ask_spawn_up(struct peer *p, struct job *j, const struct msg *m, const char 
     if (msg_number(m, "id", 0, UINT32_MAX, &id, e) < 0 ||
         msg_number(m, "rank", 0, j->size - 1, &rank, e) < 0)
         return -1;
-    if (!is_root(s))
-        return ask_spawn_on(p, j, (unsigned)id, (int)rank, payload, len, e);
     if (spawn_parse(&want, payload, len, e) < 0) {
         spawn_clear(&want);
         return -1;
+    }
+    if (!is_root(s)) {
+        spawn_clear(&want);
+        return ask_spawn_on(p, j, (unsigned)id, (int)rank, payload, len, e);
     }
     x = s->ops.spawn ? spawn_new(j, (int)rank, &want) : NULL;
     spawn_clear(&want);
@@ -237,8 +245,7 @@ void spawn_reply(struct request *rq, const char *jobid, const char *codes, size_
 {
     if (jobid)
         reply_text(rq, SPAWN_JOBID, jobid, strlen(jobid));
-    if (len && (rq->conn->wide || len <= LIMIT_VALUE_OLD))   /* who cannot read it does
-                                                                 without */
+    if (len && len <= (rq->conn->wide ? LIMIT_VALUE : LIMIT_VALUE_OLD))  /* else without */
         reply_text(rq, SPAWN_ERRCODES, codes, len);
 }
 
@@ -251,6 +258,8 @@ void spawn_done(struct spawn *s, struct job *child, const int *codes, size_t n,
     struct buf list = BUF_INIT;
 
     list_codes(codes, n, &list);
+    if (list.len > LIMIT_ANSWER)
+        buf_clear(&list);
     if (s->peer && s->parent)
         ask_tell(s->peer, s->parent, s->id, o, id, list.len ? buf_bytes(&list) : NULL, list.len,
                  why);

@@ -67,7 +67,10 @@ static const struct arg abort_args[] = {
     END
 };
 
-static const struct arg put_args[] = { SPACE_ARG(NULL), KEY_ARG("key"), VALUE_ARG, END };
+static const struct arg put_args[] = {
+    SPACE_ARG(NULL), KEY_ARG("key"), VALUE_ARG,
+    { .name = { NULL, "read-only" }, .type = ARG_BOOL }, END
+};
 static const struct arg get_args[] = { SPACE_ARG("jobid"), KEY_ARG("key"), END };
 static const struct arg attr_args[] = { KEY_ARG("key"), END };
 static const struct field value_fields[] = { { .name = BOTH("value") }, FIELDS_END };

@@ -5,6 +5,7 @@
 
 #include "pmi2/commands.h"
 #include "pmi2/kvs.h"
+#include "pmi2/names.h"
 #include "wire/limits.h"
 
 #include <sys/queue.h>
@@ -45,6 +46,8 @@ struct member {
     int          rank, appnum;
     struct conn *conn;       /* borrowed; NULL while it has none */
     bool         initialized, finalized, gone, warned_rank;
+    char        *refused;    /* owned: a key that the root did not take of it, which its
+                                next fence says; or NULL */
 };
 
 struct conn {
@@ -80,10 +83,13 @@ TAILQ_HEAD(peers, peer);
 struct ask;
 TAILQ_HEAD(asks, ask);
 TAILQ_HEAD(spawns, spawn);
+TAILQ_HEAD(name_asks, name_ask);
 struct blocks;
 
-enum { RANK_GONE = 1, RANK_DEAD = 2, RANK_LOST = 4 };    /* has ended; inside PMI; the node
-                                                            of it is lost */
+/* Has ended; inside PMI; the node of it is lost; fences of the whole job, of this node,
+ * do without it from now on; it was here or below. */
+enum { RANK_GONE = 1, RANK_DEAD = 2, RANK_LOST = 4, RANK_OUT = 8, RANK_OUT_NODE = 16,
+       RANK_MINE = 32 };
 
 struct job {
     struct server *server;
@@ -102,6 +108,7 @@ struct job {
                                         the root: down with the next release */
     struct buf     again;            /* root: keys of news that were put before */
     bool           news_big;         /* root: news was too much to keep */
+    bool           fixes;            /* a key was put read-only, as far as is known here */
     bool           used;             /* data of other nodes was looked at since the last
                                         release */
     unsigned       used_below;       /* servers below where it was */
@@ -112,13 +119,21 @@ struct job {
     uint32_t       guard;            /* puts of this node in blocks from this one on are not
                                         known to have been released */
     unsigned long long seq;          /* releases and failures of fences so far */
+    unsigned long long shrunk;       /* seq when ranks went out the last time */
     struct buf     failed;           /* fences that failed, and the seq of that: see
                                         fence_missing.c */
     unsigned char *ranks;            /* owned, by rank: RANK_ bits; NULL: none is set */
     struct buf     gone_news, dead_news; /* lists of ranks that have ended, to be told */
+    int            out, out_mine, out_node;  /* ranks with RANK_OUT; with RANK_MINE as well;
+                                                with RANK_OUT_NODE */
     bool           report;           /* somebody has ended somewhere: the root wants to
                                         know who waits */
     struct waiters attr_waiters;     /* info-getnodeattr;wait=TRUE */
+    struct waiters find_waiters;     /* who waits for what the host is to find out */
+    bool           asked_host, told; /* it has been asked; it has said */
+    char          *xml;              /* owned: PMI_hwloc_xmlfile; NULL: none */
+    char          *dims, *coords;    /* owned: cartDims, cartCoords; NULL: not known */
+    bool           in_env;           /* ranks have its constants in their environment */
     struct fences  fences;           /* in progress */
     struct mapping_block *map;       /* owned */
     size_t         nmap;
@@ -126,6 +141,7 @@ struct job {
     int            gone;             /* members whose process has ended */
     int            gone_all;         /* root: ranks of the job that have */
     bool           lost;             /* root: some of them with their node */
+    bool           look_later;       /* at the end of the turn: at what fences miss them */
     void          *link;             /* the host's */
     char          *spawner;          /* owned: id of the job that has started this one; NULL */
     struct job   **linked;           /* owned; root: jobs that it is connected to */
@@ -142,12 +158,15 @@ struct server {
     struct jobs           jobs;
     int                   job_count;
     struct kvs           *names;     /* service -> port; src: the owner job's number */
+    struct name_asks      names_asked;   /* root: name commands that wait */
+    unsigned              timer_id;  /* of the last timer */
     struct peer          *up;        /* owned; NULL: this is the root */
     struct peers          down;      /* owned */
     struct asks           asks;      /* what was asked of the server above */
     unsigned              ask_id;    /* of the last one */
     struct spawns         spawns;    /* root: that the host is at work on */
     unsigned              walk;      /* over connected jobs, the last one */
+    bool                  mixed;     /* nodes are of different kinds */
     const struct command **rows;     /* owned array of borrowed rows */
     size_t                nrows;
     const struct command **by_name[WIRES];   /* owned, sorted by that wire's name */
@@ -237,17 +256,22 @@ void peers_pass_down(struct job *j, const struct msg *m, const char *payload, si
 
 typedef int peer_fn(struct peer *p, struct job *j, const struct msg *m, const char *payload,
                     size_t len, struct err *e);
-peer_fn fence_stuck, share_data, ask_get, ask_at, ask_publish, ask_unpublish, ask_lookup,
-        ask_answer, ask_link, ask_get_of, ask_spawn_up;
+peer_fn fence_stuck, share_data, ask_get, ask_at, ask_names, ask_answer, ask_link, ask_get_of,
+        ask_spawn_up;
 void peers_free(struct server *s);
 /* A rank that is here has ended, dead: inside PMI. */
 void peers_rank_ended(struct job *j, int rank, bool dead);
+/* Set RANK_ bits of a rank; false if they were set, or there is no memory. */
+bool rank_mark(struct job *j, int rank, unsigned char bits);
+/* ranks=3,4,9 of a message: each of them.  0, or -1 and e. */
+int  ranks_take(struct job *j, const struct msg *m, bool dead,
+                void (*each)(struct job *, int, bool), struct err *e);
 
 /* --- data of the key-value space between servers (share.c) --- */
 
-/* A rank has put this. */
+/* A rank has put this; fixed: for good, and so it must be the first to put the key. */
 int  share_put(struct job *j, int src, const char *key, const char *value, size_t len,
-               struct err *e);
+               bool fixed, struct err *e);
 /* Send the first parts of data (j->news or j->again), so that the rest, which is left
  * there, goes with one message. */
 void share_send_head(struct job *j, struct buf *data);
@@ -272,10 +296,11 @@ void share_settle(struct job *j);
 /* A release has come: what was missing may be there now. */
 void share_released(struct job *j);
 /* Append a record to out. */
-void share_add(struct buf *out, int src, const char *key, const char *value, size_t len);
+void share_add(struct buf *out, int src, const char *key, const char *value, size_t len,
+               bool fixed);
 /* Take the next record off data: 1; 0: none is left; -1 and e.  key and value are
  * terminated only in the copy that entry->key and ->value point to: the data itself. */
-struct share_record { int src; const char *key, *value; size_t len; bool drop; };
+struct share_record { int src; const char *key, *value; size_t len; bool drop, fixed; };
 int  share_next(const char **data, size_t *len, struct share_record *r, struct err *e);
 /* Append this entry, and what lies in the same block, up to LIMIT_ANSWER bytes. */
 void share_add_block(struct job *j, const struct kvs_entry *found, struct buf *out);
@@ -284,12 +309,12 @@ void share_add_block(struct job *j, const struct kvs_entry *found, struct buf *o
 
 /* rq waits for what the server above says of a key.  PARKED or FAILED. */
 enum outcome ask_key(struct request *rq, const char *key, struct err *e);
-/* The same for a name command ("name-publish", ...); port NULL: none. */
-enum outcome ask_name(struct request *rq, const char *cmd, const char *name,
-                      const char *port, struct err *e);
+/* The same for a name command. */
+enum outcome ask_name(struct request *rq, const struct name_want *want, struct err *e);
 /* The same for an entry by its number (getbyidx). */
 enum outcome ask_index(struct request *rq, long long index, struct err *e);
-/* The same for "job-connect", "job-disconnect", and "job-get" of a key of another job. */
+/* The same for "job-connect", "job-disconnect", and "job-get" of a key of another job
+ * (and, in jobid, for the number of an entry: "kvs-at"). */
 enum outcome ask_job(struct request *rq, const char *cmd, const char *jobid,
                      const char *key, struct err *e);
 /* The same for a spawn; and one that a server below asks for. */
@@ -327,11 +352,11 @@ int  linked_get(struct job *j, const char *id, const char *key, struct kvs_entry
 
 /* --- names (cmd_name.c) --- */
 
-enum outcome name_publish(struct server *s, int owner, const char *name, const char *port,
-                          size_t len, struct err *e);
-enum outcome name_unpublish(struct server *s, int owner, const char *name, struct err *e);
-enum outcome name_lookup(struct server *s, const char *name, struct kvs_entry *out,
-                         struct err *e);
+/* A name command of a server below, at the root. */
+int  names_take(struct peer *p, struct job *j, unsigned id, const struct name_want *want);
+void names_free(struct server *s);
+/* That job, or that server below, is gone (NULL: none). */
+void names_forget(struct server *s, const struct job *j, const struct peer *p);
 
 /* --- attributes (cmd_info.c) --- */
 
@@ -340,6 +365,8 @@ void attr_member_ended(struct member *m);
 
 /* A job attribute of member m: 1 with text in out, 0 if there is none. */
 int job_attribute(struct member *m, const char *key, struct buf *out);
+/* Answer rq with one; PARKED while the host finds it out. */
+enum outcome attr_get(struct request *rq, const char *key, struct err *e);
 
 command_fn cmd_init, cmd_initack, cmd_fullinit, cmd_maxes, cmd_appnum, cmd_universe,
            cmd_jobid, cmd_finalize, cmd_abort,

@@ -24,7 +24,7 @@ void ring_gather(struct fence *f, struct buf *out, bool for_others)
             if (for_others && job_member(f->job, other))
                 continue;
             snprintf(key, sizeof key, "%c%d", "lr"[side], r);
-            share_add(out, r, key, rq->text[side], strlen(rq->text[side]));
+            share_add(out, r, key, rq->text[side], strlen(rq->text[side]), false);
         }
     }
 }

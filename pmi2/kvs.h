@@ -11,6 +11,7 @@
 
 #include "wire/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,7 @@ struct kvs_entry {
     size_t      len;             /* of value, bytes without NUL */
     int         src;             /* who put it: a rank, or what the caller says */
     uint32_t    block;           /* the block it belongs to; 0: none */
+    bool        fixed;           /* no put replaces it */
 };
 
 /* seed: of the hash; take it from a random source, so that nobody can choose
@@ -30,9 +32,11 @@ struct kvs *kvs_new(uint64_t seed, size_t max_bytes);
 void        kvs_free(struct kvs *kvs);               /* NULL is fine */
 
 /* Store a copy; key and value must not be the store's own.  0, or -1 and e: ERR_NOMEM
- * (also when max_bytes is reached). */
+ * (also when max_bytes is reached), ERR_INVALID_KEY: it is there and fixed. */
 int kvs_put(struct kvs *kvs, int src, const char *key, const char *value, size_t len,
             struct err *e);
+/* The key, which is there, is not to be put again, unless it is removed before. */
+void kvs_fix(struct kvs *kvs, const char *key);
 
 /* Blocks: what belongs together, as the puts of one node in one fence do.  Puts go
  * to the block in use (0 at first: none).  kvs_block_new makes one and its number, 1

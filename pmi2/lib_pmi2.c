@@ -359,6 +359,14 @@ int PMI2_KVS_Put(const char key[], const char value[])
     return result(rc, &e);
 }
 
+int PMI2_KVS_Put_read_only(const char key[], const char value[])
+{
+    struct err e;
+    int rc = client_put_read_only(&the, key, value, &e);
+
+    return result(rc, &e);
+}
+
 int PMI2_KVS_Fence(void)
 {
     struct err e;

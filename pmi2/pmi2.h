@@ -204,8 +204,18 @@ int PMI2_Job_Disconnect(const char jobid[]);
  * next PMI2_KVS_Fence, and may before.  Put again, the later value holds. */
 int PMI2_KVS_Put(const char key[], const char value[]);
 
+/* The same (the draft's wish for read-only hints, "Other Missing Pieces"), and the pair
+ * never changes: the key is put once, by whom ever.  PMI2_ERR_INVALID_KEY: it was put
+ * before, or is put again by either function.  Where two nodes put it before they hear
+ * of each other, both succeed at first, one of the two holds for all, and the fence of
+ * the other process returns PMI2_ERR_INVALID_KEY, once, after it has done its work.  To
+ * a launcher that is not mpiexec_lite it is a plain put. */
+int PMI2_KVS_Put_read_only(const char key[], const char value[]);
+
 /* Wait until every process of the job is in its fence; all puts before it are then
- * seen by all. */
+ * seen by all.  PMI2_ERR_OTHER under -disable-auto-cleanup: processes have ended, which
+ * PMI2_Error_message names; each of the others hears so once, and from the next fence on
+ * they are not waited for. */
 int PMI2_KVS_Fence(void);
 
 /* Get a value.  jobid: a connected job's id, or NULL: our own job.  src_pmi_id: the
@@ -233,7 +243,7 @@ int PMIX_Ring(const char value[], int *rank, int *ranks, char left[], char right
  * enough for the predefined ones up to some 280 local ranks.  waitfor not 0: wait
  * until a process of this job on this node puts it; alone without a launcher, that
  * is PMI2_ERR_OTHER.  PMI2_ERR_NOMEM: it does not fit; value is empty.
- * mpiexec_lite knows: localRanksCount, localRanks. */
+ * mpiexec_lite knows: localRanksCount, localRanks, and cartCoords if it was told. */
 int PMI2_Info_GetNodeAttr(const char name[], char value[], int valuelen, int *found,
                           int waitfor);
 
@@ -250,9 +260,10 @@ int PMI2_Info_GetNodeAttrIntArray_wait(const char name[], int array[], int array
  * PMI2_KVS_Put.  Those who wait for it return. */
 int PMI2_Info_PutNodeAttr(const char name[], const char value[]);
 
-/* An attribute of the job; arguments as above.  mpiexec_lite knows: universeSize,
- * hasNameServ, physTopology, isHeterogeneous, PMI_process_mapping.  Without a
- * launcher nothing is found. */
+/* An attribute of the job; arguments as above.  mpiexec_lite(1), ATTRIBUTES, lists what
+ * it knows.  Without a launcher nothing is found.  mpiexec_lite has put universeSize,
+ * PMI_process_mapping, localRanks and localRanksCount into the environment: these are
+ * taken from there, without a request, here and by PMI2_Info_GetNodeAttr. */
 int PMI2_Info_GetJobAttr(const char name[], char value[], int valuelen, int *found);
 int PMI2_Info_GetJobAttrIntArray(const char name[], int array[], int arraylen,
                                  int *outlen, int *found);

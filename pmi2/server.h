@@ -22,6 +22,7 @@
 #define PMI2_SERVER_H
 
 #include "pmi2/mapping.h"
+#include "pmi2/names.h"
 #include "pmi2/spawn.h"
 #include "wire/msg.h"
 
@@ -34,6 +35,7 @@ struct conn;
 struct command;              /* pmi2/commands.h */
 struct peer;
 struct spawn;
+struct name_ask;
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
@@ -69,6 +71,19 @@ struct host_ops {
     /* At the root: a rank starts a further job; spawn_done is to say what has become
      * of it, after this has returned.  NULL: that is not supported. */
     void (*spawn)(void *host, struct spawn *s);
+    /* At the root: have a name command carried out by a resident server, and name_done
+     * say later what has come of it.  False: there is none; the core keeps names itself.
+     * NULL: never. */
+    bool (*name)(void *host, struct name_ask *a);
+    /* Call server_timer with this id once, after so many seconds; 0: not any more.  NULL:
+     * a lookup that waits with a time-out does not. */
+    void (*timer)(void *host, unsigned id, double seconds);
+    /* An attribute of this node that a rank asks for: its text, which is copied; NULL
+     * with *later: job_told is going to say it; else there is none. */
+    const char *(*find)(void *host, struct job *j, const char *key, bool *later);
+    /* Fault tolerant: ranks of the job have died, as PMI_dead_processes says now; those
+     * that live here are to hear of it.  NULL: they do not. */
+    void (*died)(void *host, struct job *j);
 };
 
 struct server_options {
@@ -106,6 +121,11 @@ struct job_spec {
     int         subtree;     /* ranks here and at all servers below */
     const char *spawner;     /* id of the job that has started this one, or NULL; copied */
     void       *link;        /* the host's name for it, if it has one */
+    bool        in_env;      /* its constants are in the environment of its ranks; see
+                                mpiexec_lite/env.h */
+    const char *cart_dims, *cart_coords;     /* what these attributes say ("4,4", "0,3";
+                                                coordinates of this node); NULL: nothing.
+                                                Copied */
 };
 
 /* NULL and e on failure. */
@@ -118,7 +138,12 @@ void        server_remove_job(struct job *j);
 struct member *job_member(struct job *j, int rank);
 const char    *job_id(const struct job *j);
 void          *job_link(const struct job *j);
+const char    *job_mapping(const struct job *j);         /* PMI_process_mapping */
 size_t         job_kvs_bytes(const struct job *j);
+/* What find was asked for; value NULL: there is no such attribute.  Copied. */
+void           job_told(struct job *j, const char *key, const char *value);
+/* Whether the nodes are of different kinds (isHeterogeneous); false until said. */
+void           server_set_mixed(struct server *s, bool mixed);
 
 int         member_rank(const struct member *m);
 struct job *member_job(const struct member *m);
@@ -138,7 +163,8 @@ const char       *member_waits_in(const struct member *m);
 
 /* The process of a member has ended: fences that miss it are looked at. */
 void member_ended(struct member *m);
-/* At the root: a rank that is on another node has ended with that node. */
+/* A rank that is on another node has ended with that node.  At the root; fault tolerant,
+ * also at every server that it was below, before that says so to the root. */
 void job_rank_lost(struct job *j, int rank);
 
 /* Starting jobs, at the root.  The request lives until spawn_done, the job that asks
@@ -154,6 +180,15 @@ int         spawn_fill(struct spawn *s, struct job *child, struct err *e);
  * s. */
 void        spawn_done(struct spawn *s, struct job *child, const int *codes, size_t n,
                        const struct err *why);
+/* Name commands, at the root.  One lives until name_done, the job that asks perhaps not
+ * so long: NULL then. */
+const struct name_want *name_wants(const struct name_ask *a);
+struct job *name_job(const struct name_ask *a);
+/* It is done; port: what was looked up, NULL: there is none; or it was not, for the reason
+ * why.  Frees a. */
+void name_done(struct name_ask *a, const char *port, const struct err *why);
+/* A timer is due. */
+void server_timer(struct server *s, unsigned id);
 /* Whether two jobs are connected, directly or by others; at the root. */
 bool        job_connected(struct job *a, struct job *b);
 

@@ -15,7 +15,13 @@
  *     u32 source rank, u32 bytes of key, u32 bytes of value, key NUL, value NUL
  *
  * in little-endian order; a value of 2^32-1 bytes says that the key was put again
- * and is to be dropped (and no value follows). */
+ * and is to be dropped (and no value follows).
+ *
+ * A key that was put read-only (bit 31 of its bytes) is put once.  Who knows of an
+ * earlier put refuses a later one at once.  Two nodes that do not know of each other's
+ * have both taken theirs: then the root decides, by which came first, and what it
+ * tells all with the next release has a record for the other: to be dropped, and the
+ * rank that put it plus one; that rank hears of it from its fence. */
 #include "pmi2/core.h"
 
 #include "wire/utf8.h"
@@ -24,6 +30,7 @@
 #include <string.h>
 
 #define DROP UINT32_MAX
+#define FIXED (UINT32_C(1) << 31)
 
 enum { NOBODY = -2 };            /* no node, and not that of a rank that is not in the map */
 
@@ -43,22 +50,24 @@ static void add_text(struct buf *out, const char *text, size_t len)
     buf_char(out, '\0');
 }
 
-void share_add(struct buf *out, int src, const char *key, const char *value, size_t len)
+void share_add(struct buf *out, int src, const char *key, const char *value, size_t len,
+               bool fixed)
 {
     size_t key_len = strlen(key);
 
     add_number(out, (uint32_t)src);
-    add_number(out, (uint32_t)key_len);
+    add_number(out, (uint32_t)key_len | (fixed ? FIXED : 0));
     add_number(out, (uint32_t)len);
     add_text(out, key, key_len);
     add_text(out, value, len);
 }
 
-static void add_drop(struct buf *out, const char *key)
+/* putter: whose put was refused; -1: nobody's. */
+static void add_drop(struct buf *out, int putter, const char *key)
 {
     size_t key_len = strlen(key);
 
-    add_number(out, 0);
+    add_number(out, (uint32_t)(putter + 1));
     add_number(out, (uint32_t)key_len);
     add_number(out, DROP);
     add_text(out, key, key_len);
@@ -97,7 +106,9 @@ int share_next(const char **data, size_t *len, struct share_record *r, struct er
         take_number(data, len, &val_len) < 0 || src > INT32_MAX)
         return err_set(e, ERR_LENGTH, "a record of %zu bytes is cut off", *len);
     *r = (struct share_record){ .src = (int)src, .drop = val_len == DROP,
-                                .len = val_len == DROP ? 0 : val_len };
+                                .len = val_len == DROP ? 0 : val_len,
+                                .fixed = key_len & FIXED };
+    key_len &= ~FIXED;
     r->key = take_text(data, len, key_len);
     if (r->key && !r->drop)
         r->value = take_text(data, len, val_len);
@@ -124,11 +135,12 @@ static void limit_news(struct job *j)
     buf_clear(&j->news);
 }
 
-static void add_news(struct job *j, int src, const char *key, const char *value, size_t len)
+static void add_news(struct job *j, int src, const char *key, const char *value, size_t len,
+                     bool fixed)
 {
     if (is_root(j->server) && j->news_big)
         return;
-    share_add(&j->news, src, key, value, len);
+    share_add(&j->news, src, key, value, len, fixed);
     limit_news(j);
 }
 
@@ -138,21 +150,47 @@ static void note_again(struct job *j, const char *key)
     struct kvs_entry old;
 
     if (is_root(j->server) && kvs_get(j->kvs, key, &old))
-        add_drop(&j->again, key);
+        add_drop(&j->again, -1, key);
+}
+
+/* What is wrong with a put, as far as is known here. */
+static int check_fixed(struct job *j, const char *key, bool fixed, struct err *e)
+{
+    struct kvs_entry old;
+
+    if (j->late.len && (fixed || j->fixes))
+        share_settle(j);
+    if (!kvs_get(j->kvs, key, &old) || (!fixed && !old.fixed))
+        return 0;
+    return err_set(e, ERR_INVALID_KEY, old.fixed ? "key %.64s is read-only" :
+                   "key %.64s was put before, and cannot be read-only", key);
+}
+
+static int put(struct job *j, int src, const char *key, const char *value, size_t len,
+               bool fixed, struct err *e)
+{
+    if (kvs_put(j->kvs, src, key, value, len, e) < 0)
+        return -1;
+    if (fixed)
+        kvs_fix(j->kvs, key);
+    j->fixes |= fixed;
+    return 0;
 }
 
 int share_put(struct job *j, int src, const char *key, const char *value, size_t len,
-              struct err *e)
+              bool fixed, struct err *e)
 {
+    if (check_fixed(j, key, fixed, e) < 0)
+        return -1;
     if (!has_peers(j->server))
-        return kvs_put(j->kvs, src, key, value, len, e);
+        return put(j, src, key, value, len, fixed, e);
     note_again(j, key);
     if (!j->open)
         j->open = kvs_block_new(j->kvs);
     kvs_block_use(j->kvs, j->open);
-    if (kvs_put(j->kvs, src, key, value, len, e) < 0)
+    if (put(j, src, key, value, len, fixed, e) < 0)
         return -1;
-    add_news(j, src, key, value, len);
+    add_news(j, src, key, value, len, fixed);
     if (j->news.failed)
         return err_set(e, ERR_NOMEM, "no memory for the key-value space");
     return 0;
@@ -232,7 +270,7 @@ static int node_of(const struct job *j, int rank)
 
 static int check_record(const struct job *j, const struct share_record *r, struct err *e)
 {
-    if (r->src >= j->size)
+    if (r->src - r->drop >= j->size)
         return err_set(e, ERR_INVALID_ARG, "data of rank %d, the job has %d", r->src, j->size);
     if (!*r->key || strlen(r->key) > LIMIT_KEY || r->len > LIMIT_VALUE)
         return err_set(e, ERR_LENGTH, "a key of %zu bytes with a value of %zu",
@@ -240,22 +278,41 @@ static int check_record(const struct job *j, const struct share_record *r, struc
     return 0;
 }
 
+/* At the root: a put that comes too late, or that is read-only and not the first.  Its
+ * node learns of it, and what the value is: now, or when it asks. */
+static void refuse(struct job *j, const struct share_record *r, const struct kvs_entry *old)
+{
+    server_log(j->server, LOG_INFO, NULL, "key %.64s is read-only: the put of rank %d is not "
+               "taken, it was put by rank %d", r->key, r->src, old->src);
+    add_drop(&j->again, r->src, r->key);
+    if (j->news_big)
+        return;
+    add_drop(&j->news, r->src, r->key);
+    share_add(&j->news, old->src, old->key, old->value, old->len, old->fixed);
+    limit_news(j);
+}
+
 /* At the root: one record that has climbed.  node: whose block is in use, NOBODY: none. */
 static int store_up(struct job *j, const struct share_record *r, int *node, struct err *e)
 {
     int here = node_of(j, r->src);
+    struct kvs_entry old;
 
     if (r->drop)
         return err_set(e, ERR_INVALID_ARG, "a key to be dropped comes from below");
+    if ((j->fixes || r->fixed) && kvs_get(j->kvs, r->key, &old) && (old.fixed || r->fixed)) {
+        refuse(j, r, &old);
+        return 0;
+    }
     if (here != *node)
         kvs_block_new(j->kvs);
     *node = here;
     if (!utf8_valid(r->key, strlen(r->key)) || !utf8_valid(r->value, r->len))
         return err_set(e, ERR_INVALID_VAL, "data is not UTF-8");
     note_again(j, r->key);
-    if (kvs_put(j->kvs, r->src, r->key, r->value, r->len, e) < 0)
+    if (put(j, r->src, r->key, r->value, r->len, r->fixed, e) < 0)
         return -1;
-    add_news(j, r->src, r->key, r->value, r->len);
+    add_news(j, r->src, r->key, r->value, r->len, r->fixed);
     return 0;
 }
 
@@ -315,9 +372,12 @@ static bool store_down(struct job *j, const struct share_record *r)
         kvs_remove(j->kvs, r->key);
         return true;
     }
-    if (there && old.len == r->len && !memcmp(old.value, r->value, r->len))
+    if (there && old.fixed == r->fixed && old.len == r->len &&
+        !memcmp(old.value, r->value, r->len))
         return true;
-    if (kvs_put(j->kvs, away(r->src), r->key, r->value, r->len, NULL) < 0 && there)
+    if (there && old.fixed)              /* not taken by the root */
+        kvs_remove(j->kvs, r->key);
+    if (put(j, away(r->src), r->key, r->value, r->len, r->fixed, NULL) < 0 && there)
         kvs_remove(j->kvs, r->key);      /* no room to keep it: it will be asked for */
     return true;
 }
@@ -355,6 +415,20 @@ static int check_records(const struct job *j, const char *data, size_t len, stru
     return got;
 }
 
+/* Puts of ranks here that the root has not taken: their next fence says so. */
+static void note_refused(struct job *j, const char *data, size_t len)
+{
+    struct share_record r;
+
+    while (share_next(&data, &len, &r, NULL) > 0) {
+        struct member *m = r.drop && r.src ? job_member(j, r.src - 1) : NULL;
+
+        if (m && !m->refused)
+            m->refused = strdup(r.key);
+        j->fixes |= r.fixed;
+    }
+}
+
 int share_take_answer(struct job *j, const char *data, size_t len, struct err *e)
 {
     struct kvs_entry old;
@@ -366,7 +440,7 @@ int share_take_answer(struct job *j, const char *data, size_t len, struct err *e
     kvs_block_new(j->kvs);
     while (share_next(&data, &len, &r, NULL) > 0)
         if (!r.drop && !kvs_get(j->kvs, r.key, &old))
-            kvs_put(j->kvs, away(r.src), r.key, r.value, r.len, NULL);
+            put(j, away(r.src), r.key, r.value, r.len, r.fixed, NULL);
     return 0;
 }
 
@@ -374,6 +448,7 @@ int share_take_down(struct job *j, const char *data, size_t len, struct err *e)
 {
     if (check_records(j, data, len, e) < 0)
         return -1;
+    note_refused(j, data, len);
     buf_add(&j->late, data, len);
     if (j->late.failed)
         return err_set(e, ERR_NOMEM, "no memory for data");
@@ -394,7 +469,7 @@ static bool search(const struct job *j, const char *key, struct share_record *fo
         uint32_t head[3];
 
         memcpy(head, at, sizeof head);
-        head[1] = le32toh(head[1]);
+        head[1] = le32toh(head[1]) & ~FIXED;
         head[2] = le32toh(head[2]);
         if (head[1] == key_len && !memcmp(at + sizeof head, key, key_len))
             last = at;
@@ -428,7 +503,7 @@ static int find(struct job *j, const char *key, struct kvs_entry *out)
     }
     if (!search(j, key, &r))
         return there;
-    *out = (struct kvs_entry){ r.key, r.value, r.len, away(r.src), 0 };
+    *out = (struct kvs_entry){ r.key, r.value, r.len, away(r.src), 0, r.fixed };
     return !r.drop;
 }
 
@@ -469,9 +544,9 @@ void share_add_block(struct job *j, const struct kvs_entry *found, struct buf *o
     struct kvs_entry en;
     uint32_t at = 0;
 
-    share_add(out, source(found), found->key, found->value, found->len);
+    share_add(out, source(found), found->key, found->value, found->len, found->fixed);
     while (found->block && out->len < LIMIT_ANSWER &&
            kvs_block_at(j->kvs, found->block, &at, &en))
         if (en.key != found->key && (is_root(j->server) || !is_newer(j, &en)))
-            share_add(out, source(&en), en.key, en.value, en.len);
+            share_add(out, source(&en), en.key, en.value, en.len, en.fixed);
 }

@@ -9,18 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How a wire spells it.  Numbered keys are a word and a number, from `first` on. */
+/* How a wire spells it.  Numbered keys are a word and a number, from 0 on; arguments
+ * begin with 0 or 1, as clients differ, and are taken as they come. */
 struct spelling {
     const char *program, *procs, *argc, *arg, *ninfo, *info_key, *info_value;
     const char *npreput, *preput_key, *preput_value;
-    size_t      first;           /* number of the first argument; all else begins at 0 */
 };
 
 static const struct spelling spelled[WIRES] = {
     [WIRE_1] = { "execname", "nprocs", "argcnt", "arg", "info_num", "info_key_", "info_val_",
-                 "preput_num", "preput_key_", "preput_val_", 1 },
+                 "preput_num", "preput_key_", "preput_val_" },
     [WIRE_2] = { "subcmd", "maxprocs", "argc", "argv", "infokeycount", "infokey", "infoval",
-                 "preputcount", "ppkey", "ppval", 0 },
+                 "preputcount", "ppkey", "ppval" },
 };
 
 /* --- memory ------------------------------------------------------------ */
@@ -185,7 +185,8 @@ static int take_pair(struct reading *g, const struct pair *p, struct err *e)
         return 0;
     if (!strcmp(p->key, as->program))
         return set_text(&g->c->program, p, e);
-    if (is_numbered(p->key, as->arg, g->c->nargs + as->first))
+    if (is_numbered(p->key, as->arg, g->c->nargs) ||
+        is_numbered(p->key, as->arg, g->c->nargs + 1))
         return add_arg(g->c, p, e);
     if (strcmp(p->key, as->procs))
         return take_of(&g->c->info, as->info_key, as->info_value, p, e) < 0 ? -1 : 0;
@@ -231,6 +232,8 @@ static int begin_command(struct reading *g, struct err *e)
 {
     if (end_command(g, e) < 0)
         return -1;
+    if (g->r->n >= LIMIT_COMMANDS)
+        return err_set(e, ERR_NUM_ARGS, "more than %d commands", LIMIT_COMMANDS);
     g->c = add_command(g->r);
     return g->c ? 0 : no_memory(e);
 }

@@ -25,6 +25,9 @@ enum {
      * 1024 commands are beyond any known use. */
     LIMIT_PAIRS = 16384,
 
+    /* Commands of one spawn, on either wire. */
+    LIMIT_COMMANDS = 1024,
+
     /* Key, without NUL: PMI2_MAX_KEYLEN, and what get_maxes advertises. */
     LIMIT_KEY = 64,
 

@@ -160,6 +160,15 @@ void node_die(struct sim *s, struct node *n)
     node_free(n);
 }
 
+/* What a server lost was below another one. */
+static void lose_below(struct sim *s, struct node *n, int child)
+{
+    for (int i = 0; n->job && i < s->nodes[child].nlocal; i++)
+        job_rank_lost(n->job, s->nodes[child].local[i]);
+    for (int i = 0; i < s->nodes[child].nchildren; i++)
+        lose_below(s, n, s->nodes[child].first_child + i);
+}
+
 /* The parent of child sees the end of their link. */
 void node_lost_below(struct sim *s, int child)
 {
@@ -172,6 +181,8 @@ void node_lost_below(struct sim *s, int child)
     s->nodes[child].cut = true;
     peer_free(n->down[child - n->first_child]);
     n->down[child - n->first_child] = NULL;
+    for (struct node *above = n; above->at; above = &s->nodes[above->parent])
+        lose_below(s, above, child);
     node_tell(n, "lost", child, 0);
     node_after(n);
     node_room(n);

@@ -310,13 +310,22 @@ static bool misses(const struct sim *s, const struct rank *r, int c)
     return false;
 }
 
+/* A list of all ranks is the same as WORLD. */
+static bool is_world(const struct sim *s, int c)
+{
+    for (int i = 0; i < s->nranks; i++)
+        if (!s->colls[c].member[i])
+            return false;
+    return s->colls[c].kind != C_NODE && s->colls[c].kind != C_RING;
+}
+
 static void failed(struct sim *s, struct rank *r, int c, struct instance *in)
 {
     bool ring = s->colls[c].kind == C_RING;
 
     in->failed++;
     s->totals->failed_fences++;
-    s->world_failed |= s->colls[c].kind == C_WORLD;
+    s->world_failed |= is_world(s, c);
     if (!misses(s, r, c))
         violation(s, "rank %d: fence %d fails, but misses nobody", r->rank, c);
     else if (!s->ft && !ring)
@@ -324,6 +333,21 @@ static void failed(struct sim *s, struct rank *r, int c, struct instance *in)
     else if (in->passed && !ring)
         violation(s, "fence %d fails for rank %d, but %d others have passed it", c, r->rank,
                   in->passed);
+}
+
+/* Fault tolerant, once a call has failed for those who have ended, later ones of all, or of
+ * all on a node, do without them; and without nobody else. */
+static bool shrunk(const struct sim *s, const struct rank *r, int c, const struct instance *in)
+{
+    bool node = s->colls[c].kind == C_NODE;
+
+    if (!s->ft || (!node && (!is_world(s, c) || !s->world_failed)))
+        return false;
+    for (int i = 0; i < s->nranks; i++)
+        if (s->colls[c].member[i] && (!node || s->ranks[i].node == r->node) && !in->in[i] &&
+            !s->ranks[i].ended && !s->ranks[i].given_up)
+            return false;
+    return true;
 }
 
 void model_passed(struct sim *s, struct rank *r, int c, bool ok)
@@ -337,7 +361,7 @@ void model_passed(struct sim *s, struct rank *r, int c, bool ok)
     }
     in->passed++;
     s->totals->fences++;
-    if (in->entered < in->members)
+    if (in->entered < in->members && !shrunk(s, r, c, in))
         violation(s, "fence %d is released for rank %d with %d of %d in it", c, r->rank,
                   in->entered, in->members);
     else if (in->failed && s->colls[c].kind != C_RING)
@@ -347,5 +371,7 @@ void model_passed(struct sim *s, struct rank *r, int c, bool ok)
         return;
     mine = floors_of(s, r->rank);
     for (int i = 0; i < s->nranks; i++)
-        mine[i] = in->floor[i] > mine[i] ? in->floor[i] : mine[i];
+        if (!(s->ft && s->world_failed && s->ranks[i].given_up))  /* it may have entered a
+                                                                     call that did without it */
+            mine[i] = in->floor[i] > mine[i] ? in->floor[i] : mine[i];
 }

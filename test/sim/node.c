@@ -212,8 +212,9 @@ static void op_peer_send_all(void *host, void *const *links, size_t n, const cha
 }
 
 static const struct host_ops ops = {
-    op_send, op_fail, op_abort, op_initialized, op_finalized, op_stuck, op_log, NULL,
-    op_peer_send, op_peer_send_all
+    .send = op_send, .fail = op_fail, .abort = op_abort, .initialized = op_initialized,
+    .finalized = op_finalized, .stuck = op_stuck, .log = op_log, .peer_send = op_peer_send,
+    .peer_send_all = op_peer_send_all,
 };
 
 /* --- credit ------------------------------------------------------------ */

@@ -1212,6 +1212,89 @@ static void test_env(void **state)
     clear_env();
 }
 
+static const struct {
+    const char *name, *value;    /* in the environment; NULL: not set */
+    bool        node, told;      /* told: the server says that it is right */
+    const char *key, *want;      /* want NULL: the server is asked, and says "asked" */
+} constant_cases[] = {
+    { "PMI_UNIVERSE_SIZE", "12", false, true, "universeSize", "12" },
+    { "PMI_PROCESS_MAPPING", "(vector,(0,2,2))", false, true, "PMI_process_mapping",
+      "(vector,(0,2,2))" },
+    { "PMI_LOCAL_RANKS", "2,3", true, true, "localRanks", "2,3" },
+    { "PMI_LOCAL_RANKS", "2,3", false, true, "localRanks", "2,3" },
+    { "MPI_LOCALNRANKS", "2", true, true, "localRanksCount", "2" },
+    { "PMI_UNIVERSE_SIZE", NULL, false, true, "universeSize", NULL },
+    { "PMI_UNIVERSE_SIZE", "12", true, true, "universeSize", NULL },
+    { "PMI_UNIVERSE_SIZE", "12", false, false, "universeSize", NULL },
+    { "PMI_UNIVERSE_SIZE", "12", false, true, "hasNameServ", NULL },
+};
+
+/* What is in the environment costs no request: they are counted. */
+static void test_constants(void **state)
+{
+    (void)state;
+    clear_env();
+    for (size_t i = 0; i < sizeof constant_cases / sizeof *constant_cases; i++) {
+        const char *script[] = { INIT_OK, constant_cases[i].told ? FULL "extensions=constants;"
+                                 : FULL, constant_cases[i].want ? BYE : constant_cases[i].node
+                                 ? "cmd=info-getnodeattr-response;rc=0;found=TRUE;value=asked;"
+                                 : "cmd=info-getjobattr-response;rc=0;found=TRUE;value=asked;",
+                                 BYE, NULL };
+        const char *want = constant_cases[i].want ? constant_cases[i].want : "asked";
+        struct client c = CLIENT_INIT(c);
+        struct buf out = BUF_INIT;
+        struct err e = { 0 };
+        bool found = false;
+        struct fake f;
+
+        print_message("  %s for %s\n", constant_cases[i].name, constant_cases[i].key);
+        set_env(constant_cases[i].name, constant_cases[i].value);
+        assert_int_equal(client_open_fd(&c, fake_start(&f, script, false), &id_of_1, &e), 0);
+        unsetenv(constant_cases[i].name);        /* it was read once, by init */
+        for (int n = 0; n < (constant_cases[i].want ? 3 : 1); n++) {
+            buf_reset(&out);
+            assert_int_equal(client_get_attr(&c, constant_cases[i].node, constant_cases[i].key,
+                                             false, &out, &found, &e), 0);
+            assert_true(found);
+            assert_string_equal(buf_bytes(&out), want);
+        }
+        assert_int_equal(client_close(&c, &e), 0);
+        assert_int_equal(client_get_attr(&c, constant_cases[i].node, constant_cases[i].key,
+                                         false, &out, &found, &e), -1);
+        assert_int_equal(e.code, ERR_INIT);
+        fake_join(&f);
+        assert_int_equal(f.requests, constant_cases[i].want ? 3 : 4);
+        buf_clear(&out);
+    }
+}
+
+/* The hint goes to a server that knows it, and to no other. */
+static void test_read_only(void **state)
+{
+    static const struct { const char *full, *request; } rows[] = {
+        { FULL, "cmd=kvs-put;key=k;value=v;" },
+        { FULL "extensions=read-only;", "cmd=kvs-put;key=k;value=v;read-only=TRUE;" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *script[] = { INIT_OK, rows[i].full, "cmd=kvs-put-response;rc=0;",
+                                 "cmd=kvs-put-response;rc=4;errmsg=key k is read-only;", BYE,
+                                 NULL };
+        struct client c = CLIENT_INIT(c);
+        struct err e = { 0 };
+        struct fake f;
+
+        assert_int_equal(client_open_fd(&c, fake_start(&f, script, false), &id_of_1, &e), 0);
+        assert_int_equal(client_put_read_only(&c, "k", "v", &e), 0);
+        assert_int_equal(client_put(&c, "k", "w", &e), -1);
+        assert_int_equal(e.code, ERR_INVALID_KEY);
+        assert_int_equal(client_close(&c, &e), 0);
+        fake_join(&f);
+        assert_string_equal(f.seen[2], rows[i].request);
+    }
+}
+
 static void *accept_run(void *arg)
 {
     struct fake *f = arg;
@@ -1505,6 +1588,8 @@ int main(void)
         cmocka_unit_test(test_spawn_checks),
         cmocka_unit_test(test_abort),
         cmocka_unit_test(test_env),
+        cmocka_unit_test(test_constants),
+        cmocka_unit_test(test_read_only),
         cmocka_unit_test(test_port),
         cmocka_unit_test(test_singleton),
         cmocka_unit_test(test_library),

@@ -784,9 +784,10 @@ static const char *sample(const char *arg)
 {
     static const struct { const char *arg, *value; } samples[] = {
         { "N", "1" }, { "K", "1" }, { "R", "0" }, { "S", "1" }, { "HOST", "localhost" },
-        { "LIST", "localhost" }, { "FILE", "HYDRA_USE_LOCALHOST" }, { "W", "1" },
+        { "LIST", "localhost" }, { "FILE", "HYDRA_USE_LOCALHOST" }, { "W", "1" }, { "PORT", "1" },
         { "ssh|fork|manual|tcp", "ssh" }, { "ASCENDING|DESCENDING", "up" },
         { "SYSTEM|INFINITE|N", "1" }, { "none|all|R|file:F", "none" },
+        { "PATH|auto|start|none", "auto" },
     };
 
     for (size_t i = 0; i < COUNT(samples); i++)

@@ -144,6 +144,50 @@ static void test_large(void **state)
     plan_clear(&p);
 }
 
+/* Hosts that have ranks of another job: what is free is filled first. */
+static const struct {
+    const char *name;
+    int slots[MOST];
+    long used[MOST];
+    int n;
+    const char *on;          /* -host: these nodes */
+    const char *nodes;
+} used_cases[] = {
+    { "nothing is used",           { 2, 2 }, { 0, 0 }, 3, "", "001" },
+    { "one slot is",               { 2, 2 }, { 1, 0 }, 3, "", "011" },
+    { "all of the first",          { 2, 2 }, { 2, 0 }, 3, "", "110" },
+    { "all of the second",         { 2, 2 }, { 0, 2 }, 3, "", "000" },
+    { "all: another round",        { 2, 2 }, { 2, 2 }, 3, "", "001" },
+    { "more than there are slots", { 1, 1, 1 }, { 3, 1, 0 }, 4, "", "2121" },
+    { "-host: the free one first", { 2, 2, 2 }, { 0, 2, 1 }, 3, "12", "211" },
+    { "-host: all are full",       { 1, 1, 1 }, { 0, 1, 2 }, 3, "21", "121" },
+};
+
+static void test_used(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(used_cases); i++) {
+        struct placement pl;
+        struct err e = { 0 };
+        struct plan p;
+        struct app *a;
+
+        print_message("  %s\n", used_cases[i].name);
+        plan_init(&p);
+        for (size_t k = 0; k < MOST && used_cases[i].slots[k]; k++)
+            plan_add_host(&p, "h")->slots = used_cases[i].slots[k];
+        a = plan_add_app(&p);
+        a->n = used_cases[i].n;
+        set_nodes(a, used_cases[i].on);
+        assert_int_equal(place_ranks(&p, used_cases[i].used, &pl, &e), 0);
+        assert_int_equal(pl.size, (int)strlen(used_cases[i].nodes));
+        for (int rank = 0; rank < pl.size; rank++)
+            assert_int_equal(placement_node(&pl, rank), used_cases[i].nodes[rank] - '0');
+        placement_clear(&pl);
+        plan_clear(&p);
+    }
+}
+
 /* As many blocks as ranks cost no more than the ranks. */
 static void test_many_blocks(void **state)
 {
@@ -207,6 +251,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cases),
+        cmocka_unit_test(test_used),
         cmocka_unit_test(test_large),
         cmocka_unit_test(test_many_blocks),
         cmocka_unit_test(test_bad_runs),

@@ -1,0 +1,15 @@
+/* machine.c - see machine.h */
+#include "mpiexec_lite/machine.h"
+
+#include <endian.h>
+#include <stdio.h>
+#include <sys/utsname.h>
+
+void machine_text(char out[MACHINE_TEXT])
+{
+    struct utsname u;
+
+    snprintf(out, MACHINE_TEXT, "%s-%zu-%zu-%zu-%.60s",
+             __BYTE_ORDER == __LITTLE_ENDIAN ? "little" : "big", sizeof(long), sizeof(void *),
+             sizeof(long double), uname(&u) < 0 ? "?" : u.machine);
+}

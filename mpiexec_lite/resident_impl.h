@@ -1,0 +1,71 @@
+/* resident_impl.h - what the resident server's source files share: resident.c (its socket,
+ * its clients, the loop) and resident_serve.c (requests and their replies). */
+#ifndef MPIEXEC_LITE_RESIDENT_IMPL_H
+#define MPIEXEC_LITE_RESIDENT_IMPL_H
+
+#include "mpiexec_lite/dialog.h"
+#include "mpiexec_lite/resident.h"
+#include "mpiexec_lite/resident_store.h"
+
+#include <sys/queue.h>
+
+struct client {
+    struct resident *all;
+    struct dialog    dialog;
+    uid_t            uid;
+    long             pid;
+    int              waits;      /* lookups of it that wait */
+    size_t           pending;    /* bytes of replies to it that wait for the commit */
+    TAILQ_ENTRY(client) in_all;
+};
+TAILQ_HEAD(clients, client);
+
+struct ticket {                  /* a lookup that waits */
+    struct client *client;
+    long long      id;
+    LIST_ENTRY(ticket) in_all;
+};
+LIST_HEAD(tickets, ticket);
+
+struct reply {                   /* until the commit */
+    struct client *client;
+    char           cmd[20];
+    long long      id;
+    struct buf     frame;        /* owned */
+    TAILQ_ENTRY(reply) in_all;
+};
+TAILQ_HEAD(replies, reply);
+
+struct resident {
+    struct resident_args args;
+    struct ev_loop  *loop;       /* owned, as is what follows */
+    struct registry *registry;
+    struct store    *store;
+    int              lock, fd;   /* -1: not open */
+    bool             listens;    /* the socket is ours to remove */
+    struct clients   clients;
+    struct tickets   tickets;
+    struct replies   replies;
+    int              nclients, most, most_of_user;
+    struct msg       out;        /* the reply that is being built, and its name */
+    char             name[40];
+    ev_io            readable;
+    ev_timer         again, tick;
+    ev_prepare       prepare;
+    ev_signal        signals[3];
+    double           due;
+    bool             broken;
+};
+
+/* resident_serve.c */
+extern const struct registry_ops resident_ops;
+/* A message of a client (dialog_ops). */
+int  resident_message(void *host, struct dialog *d, const struct msg *m, struct err *e);
+/* The turn has been stored: send its replies.  It could not be: all of them are errors,
+ * whatever they said. */
+void resident_send(struct resident *r);
+void resident_spoil(struct resident *r, const struct err *e);
+/* The client is gone: what waits for it is forgotten. */
+void resident_forget(struct client *c);
+
+#endif

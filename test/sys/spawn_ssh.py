@@ -1,0 +1,181 @@
+#!/usr/bin/env -S python3 -B
+"""Jobs that ranks start on hosts that ssh reaches: values, failures, ends, what is left.
+On a bed of namespaces: see test/bed.py; all of it on one node: spawn.py."""
+
+import contextlib
+import os
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from trial import *                                     # noqa: E402
+import spawn                                            # noqa: E402
+
+lib._tests.clear()                                      # those of spawn.py
+SIZE = 4
+RAW, CHORE = prog("spawn_raw"), prog("chore")
+
+
+def b(bed, program):
+    """The copy of a program that all users can read."""
+    return bed.path("bin", os.path.basename(program))
+
+
+def script(bed, name, code):
+    """A script of spawn.py's kind, in the bed's folder."""
+    path = spawn.script(name, code, bed.dir)
+    with open(path) as f:
+        text = f.read().replace(repr(lib.SYS), repr(bed.path("bin")), 1)
+    if os.path.exists("/usr/bin/python3"):
+        text = text.replace(sys.executable, "/usr/bin/python3", 1)
+    return lib.write_file(path, text, 0o755)
+
+
+def scratch(bed, *names):
+    for name in names:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(bed.path(name))
+
+
+@points([(f"as MPICH spawns, over 4 hosts: parent PMI-{w}, children PMI-{v}", w, v)
+         for w, v in ((1, 1), (2, 2), (1, 2))])
+def as_mpich(bed, w, v):
+    child = script(bed, "child", f"""
+        c = Client({v})
+        need(c.get("PARENT_ROOT_PORT_NAME") == PORT, "port")
+        c.put("card-%d" % rank, "host-%d" % rank)
+        c.fence()
+        for r in range(size):
+            need(c.get("card-%d" % r) == "host-%d" % r, "card of", r)
+        c.fence()
+        say("child", rank, size, c.appnum(), sys.argv[1:])
+        c.finalize()
+    """)
+    parent = script(bed, "parent", f"""
+        c = Client({w})
+        c.fence()
+        if rank == 0:
+            started(c, command({child!r}, "two words", "", "endcmd", n=5), command({child!r}, n=2),
+                    preput={{"PARENT_ROOT_PORT_NAME": PORT}})
+        c.fence()
+        say("parent", rank)
+        c.finalize()
+    """)
+    r = good(bed, "-n", 6, parent)
+    same(sorted(r.lines), sorted([f"parent {i}" for i in range(6)] + [f"child {i} 7 0 " + str(
+        ["two words", "", "endcmd"]) for i in range(5)] + [f"child {i} 7 1 []" for i in (5, 6)]),
+        "output")
+
+
+@point("each rank of a spawned job is on the host that info names; labels")
+def hosts(bed):
+    parent = script(bed, "parent", """
+        c = Client(2)
+        if rank == 0:
+            started(c, command("sh", "-c", "hostname", n=2, host="node3"),
+                    command("hostname", n=2, hosts="node1,node2"))
+        c.finalize()
+    """)
+    r = good(bed, "-prepend-pattern", "%g.%r@%h ", "-n", 4, parent)
+    seen = sorted(r.lines)
+    same(seen[:2], ["1.0@node3 node3", "1.1@node3 node3"], "the first command")
+    same(sorted(x.split("@")[1] for x in seen[2:]), ["node1 node1", "node2 node2"], "the second")
+
+
+@points([(name, what, codes) for name, what, codes in (
+    ("a program that is not there", 'command("/no/such", n=3)', "2,2,2"),
+    ("the last of 9 processes cannot be executed", 'command("sleep", "50", n=8), '
+     'command("/etc/passwd", n=1)', "125,125,125,125,125,125,125,125,13"),
+    ("a folder that is on one host only", 'command("sleep", "50", n=4, wdir="/tmp/only-node0")',
+     None),
+    ("an unknown host", 'command("sleep", "50", n=2, host="node99")', "113,113"))])
+def failures(bed, what, codes):
+    bed.run(0, ["mkdir", "-p", "/tmp/only-node0"])
+    parent = script(bed, "parent", f"""
+        c = Client(2)
+        if rank == 0:
+            r = spawn(c, {what})
+            need(r["rc"] != "0" and "jobid" not in r, "refused", r)
+            say("codes", r.get("errcodes"))
+            started(c, command("echo", "good", n=4))
+        c.fence()
+        c.finalize()
+    """)
+    r = launch(bed, "-n", 4, parent)
+    bed.run(0, ["rmdir", "/tmp/only-node0"])
+    same((r.status, [x for x in r.lines if "codes" not in x]), (0, ["good"] * 4), f"end of {r}")
+    if codes:
+        need(f"codes {codes}" in r.lines, "errcodes", repr(r))
+
+
+@points([(f"a rank of a spawned job {name}: all jobs on all hosts end", how, status, text)
+         for name, how, status, text in spawn.WAYS])
+def child_fails(bed, how, status, text):
+    scratch(bed, "go", "child-pid")
+    child = script(bed, "child", spawn.CHILD_FAILS.format(how=how, sleep=30))
+    parent = script(bed, "parent", spawn.PARENT_WAITS.format(child=child, apart=False,
+                                                             then="time.sleep(30)"))
+    r = finish(start(bed, "-n", 4, parent), bound=5)
+    scratch(bed, "go", "child-pid")
+    one_message(r, status, "job 1: rank 1 on node", text)
+
+
+@points([(f"{name}: nothing of any job is left on any host", name)
+         for name in ("SIGTERM", "the front SIGKILLed", "a proxy SIGKILLed")])
+def ended(bed, name):
+    parent = script(bed, "parent", spawn.ENDLESS.format(chore=b(bed, CHORE)).replace(
+        "n=2)", "n=4)"))
+    job = start(bed, "-n", 1, parent)
+    job.wait_text("ready", 12)
+    since = time.monotonic()
+    if name == "SIGTERM":
+        job.kill(signal.SIGTERM)
+    elif "front" in name:
+        os.kill(front_and_root(job)[0], signal.SIGKILL)
+    else:
+        kill(guard_and_proxy(bed, 2)[1])
+    r = finish(job, since, bound=5, what=name)
+    same(r.status, {"SIGTERM": 143, "the front SIGKILLed": 137}.get(name, 255), f"status of {r}")
+
+
+@point("a daemon of a spawned job goes with it on every host, those of the main job stay")
+def daemons(bed):
+    scratch(bed, "enough")
+    chore = b(bed, CHORE)
+    parent = script(bed, "parent", f"""
+        import subprocess
+        c = Client(2)
+        subprocess.run([{chore!r}, "daemon-exit"], stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)
+        if rank == 0:
+            started(c, command({chore!r}, "daemon-exit", n=8))
+        c.fence()
+        await_file("enough")
+        c.fence()
+        c.finalize()
+    """)
+    job = start(bed, "-n", 4, parent)
+    job.wait_text("ready", 8)
+
+    def living():
+        return sum(len(on(bed, n, "daemon-exit")) for n in range(SIZE))
+    wait_for(lambda: living() == 4, "four daemons are left")
+    time.sleep(0.5)
+    same(living(), 4, "daemons of the main job")
+    lib.write_file(bed.path("enough"), "1\n")
+    r = finish(job)
+    scratch(bed, "enough")
+    same((r.status, r.messages), (0, []), f"end of {r}")
+
+
+@points([(f"200 spawns in a row, and 8 deep, PMI-{w}", w) for w in (1, 2)])
+def many(bed, w):
+    r = good(bed, "-n", 1, b(bed, RAW), "many", w, 200, 200, 4)
+    same(r.lines, ["at 200", "done"], "output")
+    r = good(bed, "-n", 4, b(bed, RAW), "deep", w, 8)
+    same(len(r.lines), 36, "lines")
+
+
+main([SIZE, SIZE], [RAW, CHORE])
