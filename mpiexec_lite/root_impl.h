@@ -124,6 +124,7 @@ void root_job_start(struct root_job *j);
 /* Go on with its end; when to look again, 0: no need.  j->done: nothing is left of it. */
 double root_job_step(struct root_job *j, double now);
 /* All output of a position has come. */
+void root_job_not_started(struct root_job *j, int rank, const char *step, int errnum);
 void root_job_quiet(struct root_job *j, int position);
 /* A position is lost, with all below it; and then for each of these: its ranks. */
 void root_job_node_lost(struct root_job *j, int position, const char *why);
@@ -136,7 +137,9 @@ void root_ask(struct root *r, struct spawn *s);          /* it will be started s
 void root_start_asked(struct root *r);
 /* A position has started its ranks. */
 void root_new_started(struct root_job *j, int position);
-void root_new_failed(struct root_job *j, int rank, int errnum);
+/* A rank of a job whose asker waits could not be started: it is told, not the user. */
+void root_new_failed(struct root_job *j, double now, int rank, const char *step, int errnum);
+void root_new_lost(struct root_job *j, int rank);
 void root_new_look(struct root_job *j);          /* ranks of it have ended */
 /* Nothing more can be started: whoever waits is told. */
 void root_refuse_asked(struct root *r, const char *why);

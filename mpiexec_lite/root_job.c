@@ -241,6 +241,16 @@ void root_job_start(struct root_job *j)
             launch_never_ran(&j->launch, j->crew.ranks[i].rank);
 }
 
+void root_job_not_started(struct root_job *j, int rank, const char *step, int errnum)
+{
+    double now = root_now(j->root);
+
+    if (j->spawn)
+        root_new_failed(j, now, rank, step, errnum);
+    else
+        launch_failed_to_start(&j->launch, now, rank, step, errnum);
+}
+
 /* --- lost -------------------------------------------------------------- */
 
 void root_job_quiet(struct root_job *j, int position)
@@ -280,7 +290,7 @@ void root_job_lose(struct root_job *j, int position)
         if (!j->launch.ranks[ranks[i]].ended)
             job_rank_lost(j->crew.job, ranks[i]);
         launch_lost(&j->launch, ranks[i]);
-        root_new_failed(j, ranks[i], EHOSTUNREACH);
+        root_new_lost(j, ranks[i]);
     }
     free(ranks);
     root_new_started(j, position);

@@ -50,6 +50,14 @@ static bool failed(const struct root_job *j)
     return false;
 }
 
+/* Those that were, or would have been, fine. */
+static void cancel_others(struct root_job *j)
+{
+    for (int i = 0; i < j->launch.size; i++)
+        if (!j->codes[i])
+            j->codes[i] = ECANCELED;
+}
+
 /* Who has asked is told once it is known how all have fared; where some failed, when
  * the others have been ended. */
 static void settle(struct root_job *j)
@@ -65,6 +73,7 @@ static void settle(struct root_job *j)
     } else if (launch_over(&j->launch)) {
         j->spawn = NULL;
         j->refused = true;
+        cancel_others(j);
         err_set(&why, ERR_OTHER, "not all processes could be started");
         spawn_done(s, NULL, j->codes, (size_t)j->launch.size, &why);
     }
@@ -77,10 +86,29 @@ void root_new_started(struct root_job *j, int position)
     settle(j);
 }
 
-void root_new_failed(struct root_job *j, int rank, int errnum)
+/* Its host does not try the rest of the same program. */
+static void set_codes(struct root_job *j, int rank, int errnum)
+{
+    size_t app = plan_app_of(&j->bundle.plan, rank);
+    int node = placement_node(&j->bundle.place, rank);
+
+    for (int i = rank; i < j->launch.size && plan_app_of(&j->bundle.plan, i) == app; i++)
+        if (!j->codes[i] && placement_node(&j->bundle.place, i) == node)
+            j->codes[i] = errnum;
+}
+
+void root_new_failed(struct root_job *j, double now, int rank, const char *step, int errnum)
+{
+    root_say(j->root, 1, "job %d: cannot start rank %d (%s): %s: %s", j->number, rank,
+             crew_program(&j->crew, rank), step, strerror(errnum));
+    set_codes(j, rank, errnum);
+    launch_end(&j->launch, now, 0);
+}
+
+void root_new_lost(struct root_job *j, int rank)
 {
     if (j->spawn && !j->codes[rank])
-        j->codes[rank] = errnum;
+        j->codes[rank] = EHOSTUNREACH;
 }
 
 void root_new_look(struct root_job *j)

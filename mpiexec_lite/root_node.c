@@ -20,10 +20,8 @@ static void started(void *host, struct crew *c, int rank, pid_t pid)
 
 static void not_started(void *host, struct crew *c, int rank, const char *step, int errnum)
 {
-    struct root_job *j = root_job_of(c);
-
-    root_new_failed(j, rank, errnum);
-    launch_failed_to_start(&j->launch, root_now(host), rank, step, errnum);
+    (void)host;
+    root_job_not_started(root_job_of(c), rank, step, errnum);
 }
 
 static void initialized(void *host, struct crew *c, int rank)

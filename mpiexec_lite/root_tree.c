@@ -256,10 +256,9 @@ static void act_on_event(struct root_job *j, const char *kind, int rank, int cod
     struct launch *l = &j->launch;
     double now = root_now(j->root);
 
-    if (!strcmp(kind, "not-started")) {
-        root_new_failed(j, rank, code ? code : EIO);
-        launch_failed_to_start(l, now, rank, text, code);
-    } else if (!strcmp(kind, "abort"))
+    if (!strcmp(kind, "not-started"))
+        root_job_not_started(j, rank, text, code ? code : EIO);
+    else if (!strcmp(kind, "abort"))
         launch_aborted(l, now, rank, true, code, text);
     else if (!strcmp(kind, "abort-alone"))
         launch_aborted(l, now, rank, false, code, text);
