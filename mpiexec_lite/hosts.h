@@ -45,7 +45,7 @@ struct hosts {               /* nodes being put together */
     struct ifaddrs *addresses;       /* owned; NULL before the first literal address */
 };
 
-/* plan has no hosts yet and outlives h. */
+/* plan outlives h.  The hosts that it has are known, and their slots fixed. */
 void hosts_init(struct hosts *h, struct plan *plan);
 void hosts_clear(struct hosts *h);       /* the plan keeps its hosts */
 

@@ -162,12 +162,12 @@ static int init_at(struct root_job *j, struct err *e)
     const struct root *r = j->root;
     const struct placement *place = &j->bundle.place;
 
-    j->at = calloc((size_t)r->tree.n, sizeof *j->at);
+    j->at = calloc((size_t)r->servers, sizeof *j->at);
     if (!j->at)
-        return err_set(e, ERR_NOMEM, "no memory for %d servers", r->tree.n);
+        return err_set(e, ERR_NOMEM, "no memory for %d servers", r->servers);
     for (size_t i = 0; i < place->nruns; i++)
         j->at[r->positions[place->runs[i].node]].loud = true;
-    for (int i = 1; i < r->tree.n; i++) {
+    for (int i = 1; i < r->servers; i++) {
         j->at[i].loud = j->at[i].loud || !j->number;
         j->loud += j->at[i].loud;
     }
@@ -259,12 +259,13 @@ void root_job_quiet(struct root_job *j, int position)
     j->at[position].loud = false;
 }
 
-/* Whether ranks are on the host of a position or below it; the main job is on all. */
+/* Whether ranks are on the host of a position or below it; the main job is on all but
+ * those that came later. */
 static bool concerns(const struct root_job *j, int position)
 {
     const struct placement *place = &j->bundle.place;
     const struct root *r = j->root;
-    bool found = !j->number;
+    bool found = !j->number && position < r->tree.n;
 
     for (size_t i = 0; i < place->nruns && !found; i++) {
         int at = r->positions[place->runs[i].node];

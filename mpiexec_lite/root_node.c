@@ -132,9 +132,9 @@ static void taken(void *host)
     if (places_full(&r->places))
         return;                          /* the last one that can go on says so */
     for (int i = 0; i < r->below.n; i++)
-        if (r->below.v[i].held && r->below.v[i].link) {
-            link_grant(r->below.v[i].link, LINK_BULK, r->below.v[i].held);
-            r->below.v[i].held = 0;
+        if (r->below.v[i]->held && r->below.v[i]->link) {
+            link_grant(r->below.v[i]->link, LINK_BULK, r->below.v[i]->held);
+            r->below.v[i]->held = 0;
         }
 }
 
