@@ -292,7 +292,7 @@ static int keep_picks(struct hosts *h, struct app *a, bool *seen, long *slots,
     return 0;
 }
 
-int hosts_pick(struct hosts *h, const char *list, struct app *a, long *slots,
+int hosts_pick(struct hosts *h, const char *list, const char *file, struct app *a, long *slots,
                struct err *e)
 {
     bool *seen;
@@ -301,7 +301,7 @@ int hosts_pick(struct hosts *h, const char *list, struct app *a, long *slots,
     h->npicks = 0;
     h->picking = true;
     *slots = 0;
-    rc = hosts_add_list(h, list, e);
+    rc = file ? hosts_add_text(h, list, file, e) : hosts_add_list(h, list, e);
     h->picking = false;
     if (rc < 0)
         return -1;

@@ -3,6 +3,7 @@
 
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/hosts.h"
+#include "mpiexec_lite/opts_table.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -83,15 +84,28 @@ static int set_text(char **at, const char *text, struct err *e)
 
 /* The nodes of a list of names, of which some may be new; as many processes as are wanted
  * go there, whatever their slots. */
-static int set_nodes(struct app *a, struct plan *p, const char *list, struct err *e)
+static int set_nodes(struct app *a, struct plan *p, const char *list, const char *file,
+                     struct err *e)
 {
     struct hosts h;
     long slots;
     int rc;
 
     hosts_init(&h, p);
-    rc = hosts_pick(&h, list, a, &slots, e);
+    rc = hosts_pick(&h, list, file, a, &slots, e);
     hosts_clear(&h);
+    return rc;
+}
+
+/* A file of the launcher's host. */
+static int set_nodes_file(struct app *a, struct plan *p, const char *path, struct err *e)
+{
+    struct buf text = BUF_INIT;
+    int rc = opts_file_read(path, &text, e);
+
+    if (rc == 0)
+        rc = set_nodes(a, p, buf_bytes(&text), path, e);
+    buf_clear(&text);
     return rc;
 }
 
@@ -146,7 +160,8 @@ static int set_env(struct strlist *env, const char *lines, struct err *e)
 
 static bool is_known(const char *key)
 {
-    static const char *const known[] = { "wdir", "path", "host", "hosts", "soft", "env" };
+    static const char *const known[] = { "wdir", "path", "host", "hosts", "hostfile", "soft",
+                                         "env" };
 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(key, known[i]))
@@ -186,7 +201,7 @@ static int make_app(struct plan *p, struct app *a, struct strlist *env, const st
 {
     const char *wdir = spawn_info(c, "wdir"), *path = spawn_info(c, "path"),
                *soft = spawn_info(c, "soft"), *vars = spawn_info(c, "env"),
-               *host = spawn_info(c, "host");
+               *host = spawn_info(c, "host"), *file = spawn_info(c, "hostfile");
 
     if (!host)
         host = spawn_info(c, "hosts");
@@ -199,7 +214,9 @@ static int make_app(struct plan *p, struct app *a, struct strlist *env, const st
         set_text(&a->path, path ? path : like->path, e) < 0 || note_unknown(p, c, e) < 0)
         return -1;
     *code = EHOSTUNREACH;
-    return host ? set_nodes(a, p, host, e) : keep_to_list(a, hosts, e);
+    if (host)
+        return set_nodes(a, p, host, NULL, e);
+    return file ? set_nodes_file(a, p, file, e) : keep_to_list(a, hosts, e);
 }
 
 /* --- all of them ------------------------------------------------------- */

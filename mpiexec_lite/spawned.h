@@ -7,10 +7,11 @@
  *     wdir     directory                    path   colon list searched before PATH
  *     host, hosts   a list of hosts as -host takes it; new ones are reached as the
  *              others were
+ *     hostfile   a file of hosts, if none of these two is given
  *     soft     numbers of processes that will do: 1,4,10:20:2
  *     env      NAME=VALUE, one a line
  *
- * Another key changes nothing (plan.warnings names it).  Pure; thread-safe. */
+ * Another key changes nothing (plan.warnings names it).  Thread-safe. */
 #ifndef MPIEXEC_LITE_SPAWNED_H
 #define MPIEXEC_LITE_SPAWNED_H
 

@@ -377,6 +377,9 @@ def new_hosts(where, w):
             wave("h7", 2)
             wave("h7,h8,h[9-10]", 4)
         elif rank == 1:
+            with open(HERE + "/hosts", "w") as f:
+                f.write("# a file\\nh9 slots=2\\n")
+            started(c, command("echo", "by file", n=2, hostfile=HERE + "/hosts"))
             wave("h9", 2)
         c.fence()
         c.finalize()
@@ -387,7 +390,7 @@ def new_hosts(where, w):
     same(sorted(x for x in r.lines if x.endswith("2")), ["h7 child of 2"] * 2 +
          ["h9 child of 2"] * 2, f"lines of {r}")
     need({x for x in r.lines if x.endswith("4")} <= {f"h{i} child of 4" for i in (7, 8, 9, 10)} and
-         len(r.lines) == 8, "children of 4", repr(r))
+         len(r.lines) == 10 and r.lines.count("h9 by file") == 2, "children of 4", repr(r))
     answers = [m for m in r.messages if re.search("h(7|8|9|10) answers", m)]
     same(len(answers), 4, f"servers started: {r}")
 
