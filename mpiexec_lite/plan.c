@@ -120,6 +120,7 @@ void host_clear(struct host *h)
     free(h->name);
     free(h->user);
     free(h->binding);
+    free(h->coords);
     *h = (struct host){ 0 };
 }
 
@@ -141,6 +142,8 @@ void plan_clear(struct plan *p)
     free(p->hosts);
     launch_options_clear(&p->remote);
     env_rules_clear(&p->env);
+    free(p->topology_file);
+    free(p->dims);
     free(p->label);
     free(p->outfile);
     free(p->errfile);

@@ -114,7 +114,7 @@ static int attr_coords(struct member *m, struct buf *out)
 
 static int attr_heterogeneous(struct member *m, struct buf *out)
 {
-    buf_str(out, m->job->server->mixed ? "TRUE" : "FALSE");
+    buf_str(out, m->job->mixed ? "TRUE" : "FALSE");
     return 1;
 }
 

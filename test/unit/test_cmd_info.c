@@ -180,7 +180,7 @@ static void test_given(void **state)
     assert_true(fake_open(f, &(struct story){ .size = 1 }));
     f->job[1] = server_add_job(f->server, &spec, NULL);
     assert_non_null(f->job[1]);
-    server_set_mixed(f->server, true);
+    job_set_mixed(f->job[1]);
     fake_step(f, "A> cmd=init pmi_version=2 pmi_subversion=0\n", SIZE_MAX);
     fake_step(f, "A} cmd=fullinit;pmirank=0;extensions=1;", SIZE_MAX);
     assert_non_null(strstr(buf_bytes(&f->link[10].sent), ",constants;"));
