@@ -41,8 +41,14 @@ struct fence_msg {
     size_t             len;
 };
 
-/* All its members are here. */
-static inline bool is_local(const struct fence *f) { return f->nhere == f->n; }
+/* All its members are here, and nobody else is to have what was put: other jobs read what
+ * the root has. */
+static inline bool is_local(const struct fence *f)
+{
+    bool world = !f->ranks && f->kind == FENCE_GROUP;
+
+    return f->nhere == f->n && (!world || is_root(f->job->server));
+}
 
 /* A waiting request of the round that is complete, or NULL. */
 struct request *fence_next_released(const struct fence *f);
