@@ -299,10 +299,24 @@ enum outcome cmd_put_node_attr(struct request *rq, struct err *e)
 
 enum { GETNODE_KEY, GETNODE_WAIT };
 
+/* Nobody is there to put anything: others have ended, if there were any, and a process
+ * without threads waits itself. */
+static bool is_in_vain(const struct request *rq)
+{
+    const struct job *j = rq->conn->job;
+
+    return !*rq->thrid && j->gone >= j->nlocal - 1;
+}
+
 static enum outcome wait_for_attr(struct request *rq, const char *key, struct err *e)
 {
     struct request *kept;
 
+    if (is_in_vain(rq)) {
+        err_set(e, ERR_OTHER, request_job(rq)->nlocal > 1 ? "every other rank has ended"
+                                                          : "no other rank is on this host");
+        return FAILED;
+    }
     rq->text[0] = strdup(key);
     kept = rq->text[0] ? request_park(rq, &request_job(rq)->attr_waiters, e) : NULL;
     if (kept)
