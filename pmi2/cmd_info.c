@@ -299,13 +299,13 @@ enum outcome cmd_put_node_attr(struct request *rq, struct err *e)
 
 enum { GETNODE_KEY, GETNODE_WAIT };
 
-/* Nobody is there to put anything: others have ended, if there were any, and a process
- * without threads waits itself. */
+/* Nobody is there to put it: others have ended, or there never were any.  Of a process
+ * that was alone from the beginning another thread may. */
 static bool is_in_vain(const struct request *rq)
 {
     const struct job *j = rq->conn->job;
 
-    return !*rq->thrid && j->gone >= j->nlocal - 1;
+    return j->gone >= j->nlocal - 1 && (j->nlocal > 1 || !*rq->thrid);
 }
 
 static enum outcome wait_for_attr(struct request *rq, const char *key, struct err *e)

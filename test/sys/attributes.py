@@ -75,6 +75,28 @@ def xml(options):
     same([p for p in seen if os.path.exists(p)], [], "files that are left")
 
 
+@places("hwloc's XML leaves no file behind, also when the launcher is killed")
+def xml_killed(options):
+    os.mkdir(tmp() + "/files")
+    job = Job(*options, "-n", 2, *py("""
+        c = Client(2)
+        path = c.ask("cmd=info-getjobattr;key=PMI_hwloc_xmlfile;")["value"]
+        need(open(path).read(5) == "<?xml", "the file")
+        say("at", path)
+        time.sleep(60)
+    """), env={"TMPDIR": tmp() + "/files", "XDG_RUNTIME_DIR": tmp() + "/files"})
+    job.wait_text("at ", 2)
+    paths = [x.split()[1] for x in job.text().decode().splitlines()]
+    root = job.root()
+    for pid in job.pid, root:
+        os.kill(pid, signal.SIGKILL)
+    job.popen.wait()
+    nothing_left(job.mark)
+    same([p for p in paths if os.path.exists(p)], [], "files in /proc")
+    same([f for _, _, files in os.walk(tmp() + "/files") for f in files if "xml" in f.lower()], [],
+         "files on disk")
+
+
 @test("without hwloc: no such attribute, and -v says why")
 def no_hwloc():
     lib = subprocess.run(["sh", "-c", "ldconfig -p | sed -n 's/.*libhwloc.so.15 .*=> //p' | head -1"],
