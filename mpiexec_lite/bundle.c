@@ -61,6 +61,7 @@ static const struct field job_fields[] = {
     FIELD("PMI-1 version",    INT,      bundle, plan.pmi1_subversion, 1, 2),
     FIELD("keep going",       BOOL,     bundle, plan.keep_going, 0, 1),
     FIELD("verbosity",        INT,      bundle, plan.verbose, 0, INT32_MAX),
+    FIELD("network",          OPTION,   bundle, plan.dims, 0, 0),
 };
 
 static const struct field host_fields[] = {
@@ -69,6 +70,7 @@ static const struct field host_fields[] = {
     FIELD("slots",     INT,    host, slots, 1, PLAN_SLOTS_MAX),
     FIELD("binding",   OPTION, host, binding, 0, 0),
     FIELD("locality",  BOOL,   host, local, 0, 1),
+    FIELD("coordinates", OPTION, host, coords, 0, 0),
 };
 
 static const struct field app_fields[] = {
@@ -392,7 +394,7 @@ static bool get_hosts(struct reader *r, struct plan *p)
 {
     size_t n;
 
-    if (!get_items(r, "host", 12, PLAN_HOSTS_MAX, &n))
+    if (!get_items(r, "host", 13, PLAN_HOSTS_MAX, &n))
         return false;
     for (size_t i = 0; i < n; i++) {
         struct host *h = plan_add_host(p, NULL);

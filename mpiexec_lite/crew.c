@@ -187,7 +187,9 @@ int crew_add_job(struct crew *c, int subtree, struct err *e)
                              .universe = c->args.plan->usize, .map = place->map,
                              .map_blocks = place->nmap, .spread = c->n != place->size,
                              .nlocal = c->n, .subtree = subtree,
-                             .spawner = c->args.spawner, .link = c, .in_env = true };
+                             .spawner = c->args.spawner, .link = c, .in_env = true,
+                             .cart_dims = c->args.plan->dims };
+    int index = c->node->args.index;
     size_t room = (size_t)(c->n ? c->n : 1);
     int *appnums = malloc(room * sizeof *appnums), *local = malloc(room * sizeof *local);
 
@@ -195,6 +197,8 @@ int crew_add_job(struct crew *c, int subtree, struct err *e)
         local[i] = c->ranks[i].rank;
         appnums[i] = (int)plan_app_of(c->args.plan, local[i]);
     }
+    if (index >= 0)
+        spec.cart_coords = c->args.plan->hosts[index].coords;
     spec.appnums = appnums;
     spec.local = local;
     if (appnums && local)

@@ -92,18 +92,24 @@ static void op_timer(void *host, unsigned id, double seconds)
     n->ops->timer(n->host, id, seconds);
 }
 
+static void tell_no_topology(struct node *n, const char *why)
+{
+    char text[400];
+
+    if (!n->args.plan->verbose)
+        return;
+    snprintf(text, sizeof text, "%s: there is no PMI_hwloc_xmlfile: %s", n->args.hostname, why);
+    n->ops->tell(n->host, text);
+}
+
 /* Every job hears of it, asked or not. */
 static void topology_there(struct topology *t, const char *path, const char *why)
 {
     struct node *n = t->host;
     struct crew *c;
-    char text[400];
 
-    if (!path && n->args.plan->verbose) {
-        snprintf(text, sizeof text, "%s: there is no PMI_hwloc_xmlfile: %s", n->args.hostname,
-                 why);
-        n->ops->tell(n->host, text);
-    }
+    if (!path)
+        tell_no_topology(n, why);
     TAILQ_FOREACH(c, &n->crews, in_node)
         if (c->job)
             job_told(c->job, "PMI_hwloc_xmlfile", path);
@@ -113,10 +119,13 @@ static void topology_there(struct topology *t, const char *path, const char *why
 static const char *op_find(void *host, struct job *j, const char *key, bool *later)
 {
     struct node *n = host;
+    const char *why, *path = topology_find(&n->topology, n->loop, topology_there, later, &why);
 
     (void)j;
     (void)key;
-    return topology_find(&n->topology, n->loop, topology_there, later);
+    if (why)
+        tell_no_topology(n, why);
+    return path;
 }
 
 static void op_died(void *host, struct job *j)

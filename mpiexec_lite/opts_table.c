@@ -160,6 +160,12 @@ const struct option opts_table[] = {
               "max_slots=N and what mpirun_rsh has behind the slots are read and ignored. "
               " What follows # is a comment.  The file HYDRA_USE_LOCALHOST is this host.  "
               "Without any list the variable HYDRA_HOST_FILE may name a file." },
+    { .names = { "topology-file" }, .arg = "FILE", .section = SECTION_HOSTS,
+      .set = opts_set_text, JOB(topology_file),
+      .help = "Where hosts are in a Cartesian network, for the attributes cartDims and "
+              "cartCoords.",
+      .more = "A line \"dims X,Y,...\" comes first, then HOST X,Y,..., one a line.  What "
+              "follows # is a comment; hosts that the job does not use are passed over." },
     { .names = { "order-nodes" }, .arg = "ASCENDING|DESCENDING", .section = SECTION_HOSTS,
       .set = opts_set_order,
       .help = "Sort the hosts by their slots; also UP and DOWN." },

@@ -140,6 +140,7 @@ void host_clear(struct host *h)
     free(h->name);
     free(h->user);
     free(h->binding);
+    free(h->coords);
     *h = (struct host){ 0 };
 }
 
@@ -161,6 +162,8 @@ void plan_clear(struct plan *p)
     free(p->hosts);
     launch_options_clear(&p->remote);
     env_rules_clear(&p->env);
+    free(p->topology_file);
+    free(p->dims);
     free(p->label);
     free(p->outfile);
     free(p->errfile);

@@ -41,6 +41,7 @@ struct host {                /* one node: its lines and names in the list put to
     char *user;              /* remote account, or NULL */
     int   slots;             /* 1 and up */
     char *binding;           /* binding= of the host file, or NULL; kept for later */
+    char *coords;            /* in the network (-topology-file), "0,3"; NULL: not known */
     bool  local;             /* it is the launcher's own host: nothing is started there
                                 but ranks */
 };
@@ -89,6 +90,8 @@ struct plan {
                                     returned: without a list, this host alone */
     size_t           nhosts;
     bool             hosts_given;
+    char            *topology_file;  /* -topology-file or NULL */
+    char            *dims;       /* of the network (-topology-file), "4,2"; NULL: not known */
     struct launch_options remote;
 
     char            *label;      /* -prepend-pattern, NULL: none; -l is "[%r] " */

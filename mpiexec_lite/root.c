@@ -3,6 +3,7 @@
 
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/fatal.h"
+#include "mpiexec_lite/machine.h"
 #include "mpiexec_lite/now.h"
 #include "mpiexec_lite/stage.h"
 #include "mpiexec_lite/sweep.h"
@@ -399,6 +400,7 @@ static int prepare_node(struct root *r, struct err *e)
     struct node_args args = { .plan = p, .index = own_node(p), .hostname = r->hostname,
                               .user = &r->user,
                               .trace = r->args->trace >= 0 || p->verbose >= 3 };
+    char machine[MACHINE_TEXT];
     unsigned random;
 
     if (getrandom(&random, sizeof random, 0) != sizeof random)
@@ -412,7 +414,9 @@ static int prepare_node(struct root *r, struct err *e)
     r->positions = malloc(p->nhosts * sizeof *r->positions);
     for (int i = 0, n = 0; r->positions && (size_t)i < p->nhosts; i++)
         r->positions[i] = p->hosts[i].local ? 0 : ++n;
-    return r->at && r->positions ? 0 : err_set(e, ERR_NOMEM, "no memory for %d servers", r->tree.n);
+    machine_text(machine);
+    return r->at && r->positions && machine_kind(&r->machines, machine) == 0
+           ? 0 : err_set(e, ERR_NOMEM, "no memory for %d servers", r->tree.n);
 }
 
 static int prepare(struct root *r, struct err *e)
@@ -481,6 +485,7 @@ static void clear(struct root *r)
         free(r->at[i].why);
     free(r->at);
     free(r->positions);
+    strlist_clear(&r->machines);
     if (r->loop)
         ev_loop_destroy(r->loop);
 }

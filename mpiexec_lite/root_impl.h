@@ -22,6 +22,7 @@ struct position {                /* a server of the tree */
     enum position_state state;
     bool     lost;
     bool     reads;              /* ranks there read stdin */
+    int      machine;            /* what kind it is: of root.machines */
     size_t   taken;              /* bytes of stdin that they have taken */
     char    *why;                /* owned; lost before it was up: why, or NULL */
 };
@@ -79,6 +80,7 @@ struct root {
     struct root_timers timers;   /* of the core */
     struct position  *at;        /* by position */
     int              *positions; /* by node */
+    struct strlist    machines;  /* kinds of them, as machine.h writes them; 0: this one */
     int               connected, ready;  /* positions, the root's own left out */
     bool              decided;   /* tree or flat */
     int               tried;     /* position that a server could not reach in a trial; 0: none */
@@ -132,6 +134,8 @@ struct job_name { char text[24]; };
 struct job_name root_job_name(const struct root_job *j);
 /* Every server is ready: start the ranks. */
 void root_job_start(struct root_job *j);
+/* Hosts that have ranks of it are of different kinds. */
+bool root_job_mixed(const struct root_job *j);
 /* Go on with its end; when to look again, 0: no need.  j->done: nothing is left of it. */
 double root_job_step(struct root_job *j, double now);
 /* All output of a position has come. */

@@ -219,12 +219,27 @@ static int start_crew(struct root_job *j, struct err *e)
     return fd < 0 ? -1 : crew_adopt(&j->crew, fd, e);
 }
 
+bool root_job_mixed(const struct root_job *j)
+{
+    const struct root *r = j->root;
+    const struct placement *place = &j->bundle.place;
+
+    for (size_t i = 1; i < place->nruns; i++)
+        if (r->at[r->positions[place->runs[i].node]].machine !=
+            r->at[r->positions[place->runs[0].node]].machine)
+            return true;
+    return false;
+}
+
 void root_job_start(struct root_job *j)
 {
     struct root *r = j->root;
+    bool mixed = root_job_mixed(j);
     struct err e = { 0 };
 
     j->started = true;
+    if (mixed && j->crew.job)
+        job_set_mixed(j->crew.job);
     root_names_add(j);
     if (root_open_files(j, &e) < 0) {
         root_broken(r, EXIT_LAUNCHER, e.text);
@@ -233,7 +248,7 @@ void root_job_start(struct root_job *j)
     for (int i = 0; i < j->launch.size; i++)
         launch_started(&j->launch, i, -1);
     if (!j->number)
-        root_send(j, "start", NULL, 0, NULL, 0);
+        root_send(j, "start", mixed ? "mixed" : NULL, 1, NULL, 0);
     if (start_crew(j, &e) < 0)
         root_broken(r, EXIT_LAUNCHER, e.text);
     for (int i = 0; i < j->crew.n; i++)          /* after one that could not be started */

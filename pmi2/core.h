@@ -134,6 +134,7 @@ struct job {
     char          *xml;              /* owned: PMI_hwloc_xmlfile; NULL: none */
     char          *dims, *coords;    /* owned: cartDims, cartCoords; NULL: not known */
     bool           in_env;           /* ranks have its constants in their environment */
+    bool           mixed;            /* its nodes are of different kinds */
     struct fences  fences;           /* in progress */
     struct mapping_block *map;       /* owned */
     size_t         nmap;
@@ -166,7 +167,6 @@ struct server {
     unsigned              ask_id;    /* of the last one */
     struct spawns         spawns;    /* root: that the host is at work on */
     unsigned              walk;      /* over connected jobs, the last one */
-    bool                  mixed;     /* nodes are of different kinds */
     const struct command **rows;     /* owned array of borrowed rows */
     size_t                nrows;
     const struct command **by_name[WIRES];   /* owned, sorted by that wire's name */

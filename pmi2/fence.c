@@ -9,8 +9,8 @@
  * of the whole job for all below it, and sends one message up; the root sends one
  * down, to all.  It carries the number of rounds so far (seq: releases and failures),
  * and what goes up carries the number that its sender has seen, so that an entry into
- * a round that has failed meanwhile is recognised.  A group whose members all are here
- * is nobody else's business. */
+ * a round that has failed meanwhile is recognised.  A list or a ring of members
+ * that all are here is nobody else's business. */
 #include "pmi2/fence_impl.h"
 
 #include <limits.h>
@@ -158,7 +158,7 @@ static void local_release(struct fence *f)
     if (f->kind == FENCE_RING)
         ring_gather(f, &ring, false);
     if (!f->ranks && f->kind == FENCE_GROUP)
-        share_sent(f->job);              /* and nobody else is to be told */
+        share_sent(f->job);              /* at the root; nobody else is to be told */
     release_round(f, &ring);
     buf_clear(&ring);
 }

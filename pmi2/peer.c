@@ -185,7 +185,7 @@ static void rank_ended(struct job *j, int rank, bool dead)
     if ((root || dead) && !rank_mark(j, rank, dead ? RANK_GONE | RANK_DEAD : RANK_GONE))
         return;
     j->gone_all += root;
-    if (!root || (dead && j->server->options.fault_tolerant))
+    if (!root || dead)
         buf_printf(news, news->len ? ",%d" : "%d", rank);
     if (news->len > LIMIT_CHUNK)
         send_list(j, dead ? "dead" : "gone", news);

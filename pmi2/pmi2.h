@@ -241,9 +241,10 @@ int PMIX_Ring(const char value[], int *rank, int *ranks, char left[], char right
 /* An attribute of this process's node.  *found: 1, or 0 if it has no such value, and
  * after errors but PMI2_ERR_NOMEM.  value: valuelen bytes; PMI2_MAX_ATTRVALUE + 1 are
  * enough for the predefined ones up to some 280 local ranks.  waitfor not 0: wait
- * until a process of this job on this node puts it; alone without a launcher, that
- * is PMI2_ERR_OTHER.  PMI2_ERR_NOMEM: it does not fit; value is empty.
- * mpiexec_lite knows: localRanksCount, localRanks, and cartCoords if it was told. */
+ * until a process of this job on this node puts it; alone without a launcher, or when
+ * the others on this node have ended, that is PMI2_ERR_OTHER.  PMI2_ERR_NOMEM: it does
+ * not fit; value is empty.  mpiexec_lite knows: localRanksCount, localRanks, and
+ * cartCoords if it was told. */
 int PMI2_Info_GetNodeAttr(const char name[], char value[], int valuelen, int *found,
                           int waitfor);
 

@@ -317,7 +317,7 @@ struct job *job_named(struct server *s, const char *id)
 const char *job_id(const struct job *j) { return j->id; }
 void *job_link(const struct job *j) { return j->link; }
 const char *job_mapping(const struct job *j) { return j->mapping; }
-void server_set_mixed(struct server *s, bool mixed) { s->mixed = mixed; }
+void job_set_mixed(struct job *j) { j->mixed = true; }
 size_t job_kvs_bytes(const struct job *j) { return kvs_bytes(j->kvs) + j->late.len; }
 int member_rank(const struct member *m) { return m->rank; }
 struct job *member_job(const struct member *m) { return m->job; }

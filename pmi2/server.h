@@ -142,8 +142,8 @@ const char    *job_mapping(const struct job *j);         /* PMI_process_mapping 
 size_t         job_kvs_bytes(const struct job *j);
 /* What find was asked for; value NULL: there is no such attribute.  Copied. */
 void           job_told(struct job *j, const char *key, const char *value);
-/* Whether the nodes are of different kinds (isHeterogeneous); false until said. */
-void           server_set_mixed(struct server *s, bool mixed);
+/* Its nodes are of different kinds (isHeterogeneous). */
+void           job_set_mixed(struct job *j);
 
 int         member_rank(const struct member *m);
 struct job *member_job(const struct member *m);

@@ -65,7 +65,7 @@ static const struct story stories[] = {
     { "PMI_process_mapping", .size = 4, .steps = { "0+1",
         "0> cmd=get kvsname=job0 key=PMI_process_mapping\n",
         "0< cmd=get_result rc=0 value=(vector,(0,1,4))\n" } },
-    { "unknown PMI_ key", .steps = { "0+1", "0> cmd=get kvsname=job0 key=PMI_hwloc_xmlfile\n",
+    { "unknown PMI_ key", .steps = { "0+1", "0> cmd=get kvsname=job0 key=PMI_unheard_of\n",
         "0< cmd=get_result rc=1 msg=key_not_found\n" } },
     { "PMI_dead_processes by get", .size = 4, .steps = { "0+1", "1+1", "3+2",
         "0> cmd=get key=PMI_dead_processes\n", "0< cmd=get_result rc=1 msg=key_not_found\n",
