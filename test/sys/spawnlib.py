@@ -189,8 +189,8 @@ ENDLESS = """
 # --- growth -----------------------------------------------------------------------------
 
 STEPS = 5            # looks at the servers, the first of which is when all is warm
-ROOM = 128           # KiB that a server's own memory may vary by, and
-RANK_ROOM = 8        # ... for each rank: how many spawn at a time is chance
+LEAK = 64            # KiB in all, of what is more at each look: a leak
+ROOM = 512           # KiB in all: how many jobs are alive at a time is chance
 
 
 def servers(job):
@@ -240,10 +240,12 @@ def no_growth(where, what, count, ranks, *words, limit=LIMIT):
     r = quiet(job.finish())
     say_growth(what + (", three hosts" if where else ""), count * ranks, took, seen)
     same({tuple(x) for x in seen}, {tuple(seen[0])}, "servers")
-    for p, (kib, files) in seen[-1].items():
+    for p, (_, files) in seen[-1].items():
         same(files, seen[0][p][1], f"descriptors of process {p}, {seen}")
-        need("asan" in B or kib <= seen[0][p][0] + ROOM + RANK_ROOM * ranks,
-             f"memory of process {p} grows", seen)
+        kib = [x[p][0] for x in seen]
+        least = min(b - a for a, b in zip(kib, kib[1:]))
+        need("asan" in B or (least * (STEPS - 1) <= LEAK and kib[-1] - kib[0] <= ROOM),
+             f"memory of process {p} grows: {kib} KiB", seen)
     return r
 
 
