@@ -188,9 +188,9 @@ ENDLESS = """
 
 # --- growth -----------------------------------------------------------------------------
 
-STEPS = 5            # looks at the servers, the first of which is when all is warm
-LEAK = 64            # KiB in all, of what is more at each look: a leak
-ROOM = 512           # KiB in all: how many jobs are alive at a time is chance
+LOOKS = 5            # at the servers; at the first, all is warm
+LEAK = 64            # KiB in all, of what is more at each look
+ROOM = 512           # KiB in all
 
 
 def servers(job):
@@ -209,14 +209,15 @@ def figures(job):
     return {p: (memory(p), len(os.listdir(f"/proc/{p}/fd"))) for p in servers(job)}
 
 
-def settled(job, ranks):
-    """The figures once all that was started has gone, and that number of ranks is left."""
-    def gone():
-        return len(left(job.mark)) == len(servers(job)) + ranks
+def await_gone(job, ranks):
+    """Until all that was started has gone, and that number of ranks is left."""
     try:
-        wait_for(gone, "children gone", 20)
+        wait_for(lambda: len(left(job.mark)) == len(servers(job)) + ranks, "children gone", 20)
     except Wrong:
         raise Wrong("\n".join(["processes are left:"] + describe(left(job.mark)))) from None
+
+
+def settled(job):
     before = None
     while before != (now := figures(job)):
         before = now
@@ -224,16 +225,18 @@ def settled(job, ranks):
     return now
 
 
-def no_growth(where, what, count, ranks, *words, limit=LIMIT):
-    """Run these words, which say "at K" at each STEPS-th of count and wait for a line: no
-    server may have more memory, descriptors or processes then than at the first time."""
+def no_growth(where, what, count, step, ranks, *words, limit=LIMIT):
+    """Run these words, which say "at K" after each step of count and wait for a line: no
+    server may have more memory, descriptors or processes at a look than at the first."""
     job = Job(*where, "-n", ranks, *words, stdin=subprocess.PIPE)
     seen, took = [], 0
-    for i in range(1, STEPS + 1):
+    for i in range(step, count + 1, step):
         began = time.monotonic()
-        job.wait_text(f"at {i * count // STEPS}\n", limit=limit)
+        job.wait_text(f"at {i}\n", limit=limit)
         took += time.monotonic() - began
-        seen.append(settled(job, ranks))
+        await_gone(job, ranks)
+        if i % (count // LOOKS) == 0:
+            seen.append(settled(job))
         job.popen.stdin.write(b"\n")
         job.popen.stdin.flush()
     job.popen.stdin.close()
@@ -244,7 +247,7 @@ def no_growth(where, what, count, ranks, *words, limit=LIMIT):
         same(files, seen[0][p][1], f"descriptors of process {p}, {seen}")
         kib = [x[p][0] for x in seen]
         least = min(b - a for a, b in zip(kib, kib[1:]))
-        need("asan" in B or (least * (STEPS - 1) <= LEAK and kib[-1] - kib[0] <= ROOM),
+        need("asan" in B or (least * (LOOKS - 1) <= LEAK and kib[-1] - kib[0] <= ROOM),
              f"memory of process {p} grows: {kib} KiB", seen)
     return r
 
@@ -259,10 +262,10 @@ def say_growth(what, count, took, seen):
 
 
 def raw_points(*table, limit=LIMIT):
-    """Points for rows of what, count, ranks, n, mode ...: each rank spawns n processes, count
-    times; by both wires, on one node and over hosts."""
-    @cases([(f"{row[1] * row[2]} {row[0]}, PMI-{w}: nothing grows", w, *row) for row in table
+    """Points for rows of what, count, step, ranks, n, mode ...: each rank spawns n processes,
+    count times; by both wires, on one node and over hosts."""
+    @cases([(f"{row[1] * row[3]} {row[0]}, PMI-{w}: nothing grows", w, *row) for row in table
             for w in (1, 2)])
-    def point(where, w, what, count, ranks, n, *mode):
-        no_growth(where, f"{count * ranks} {what}, PMI-{w}", count, ranks, RAW, "many", w, count,
-                  count // STEPS, n, *mode, limit=limit)
+    def point(where, w, what, count, step, ranks, n, *mode):
+        no_growth(where, f"{count * ranks} {what}, PMI-{w}", count, step, ranks, RAW, "many", w,
+                  count, step, n, *mode, limit=limit)
