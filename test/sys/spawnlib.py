@@ -81,7 +81,7 @@ def refused(reply):
     return reply["rc"] != "0" and "value" not in reply
 
 def until(condition, *words):
-    end = time.monotonic() + 30
+    end = time.monotonic() + 15
     while True:
         value = condition()
         if value:
