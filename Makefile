@@ -120,7 +120,7 @@ $B/test/sim/sim: $(patsubst %.c,$B/%.o,$(sim_src))
 
 fuzzers  = $(patsubst test/fuzz/fuzz_%.c,%,$(wildcard test/fuzz/fuzz_*.c))
 fuzzruns = $(fuzzers:%=$B/test/fuzz/run_%)
-systests = $(filter-out %/lib.py %/rawpmi.py,$(wildcard test/sys/*.py))
+systests = $(filter-out %/lib.py %/rawpmi.py %/spawnlib.py,$(wildcard test/sys/*.py))
 
 CHECKS   = test/torture/quick test/differential/quick test/sim/quick
 
@@ -135,7 +135,8 @@ check-long: test-deps
 	@$(MAKE) --no-print-directory check-long-only
 check-long-only: all $B/test/sim/sim
 	@$(MAKE) --no-print-directory fuzz SECS=20
-	@test/run --timeout 900 test/torture/run test/differential/run test/sim/planted test/long/minute.py
+	@test/run --timeout 900 test/torture/run test/differential/run test/sim/planted \
+	    test/long/minute.py test/long/spawns.py
 
 # make sim SEEDS=1..1000000 RANKS= NODES=: random schedules with faults; 0 violations is right.
 SEEDS ?= 1..100000

@@ -141,8 +141,9 @@ double root_job_step(struct root_job *j, double now);
 /* All output of a position has come. */
 void root_job_not_started(struct root_job *j, int rank, const char *step, int errnum);
 void root_job_quiet(struct root_job *j, int position);
-/* A position is lost, with all below it; and then for each of these: its ranks. */
-void root_job_node_lost(struct root_job *j, int position, const char *why);
+/* A position is lost, with all below it, as why says ("": it is told); true: it concerns this
+ * job.  And then for each of these: its ranks. */
+bool root_job_node_lost(struct root_job *j, int position, const char *why);
 void root_job_lose(struct root_job *j, int position);
 /* Jobs that are connected to one that has failed end with it. */
 void root_jobs_follow(struct root *r);

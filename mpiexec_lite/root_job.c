@@ -290,10 +290,12 @@ static bool concerns(const struct root_job *j, int position)
     return found;
 }
 
-void root_job_node_lost(struct root_job *j, int position, const char *why)
+bool root_job_node_lost(struct root_job *j, int position, const char *why)
 {
-    if (j->started && concerns(j, position))
-        launch_node_lost(&j->launch, root_now(j->root), why);
+    if (!j->started || j->launch.ending || !concerns(j, position))
+        return false;
+    launch_node_lost(&j->launch, root_now(j->root), why);
+    return true;
 }
 
 void root_job_lose(struct root_job *j, int position)
@@ -366,24 +368,33 @@ static bool follows(struct root_job *b, struct root_job *a)
            (a->crew.job && b->crew.job && job_connected(a->crew.job, b->crew.job));
 }
 
-static void follow(struct root_job *j, struct root_job *failed)
+/* End all that are to end with it: one line, however many they are. */
+static void lead(struct root_job *failed)
 {
-    if (!failed->launch.timed_out)
-        root_tell(j->root, "job %d ends with job %d, to which it is connected", j->number,
+    struct root *r = failed->root;
+    struct root_job *j, *last = NULL;
+    int n = 0;
+
+    TAILQ_FOREACH(j, &r->jobs, in_root)
+        if (follows(j, failed)) {
+            launch_end(&j->launch, root_now(r), failed->launch.status);
+            last = j;
+            n++;
+        }
+    if (n == 1 && !failed->launch.timed_out)
+        root_tell(r, "job %d ends with job %d, to which it is connected", last->number,
                   failed->number);
-    launch_end(&j->launch, root_now(j->root), failed->launch.status);
+    else if (n && !failed->launch.timed_out)
+        root_tell(r, "%d jobs end with job %d, to which they are connected", n, failed->number);
 }
 
 void root_jobs_follow(struct root *r)
 {
-    struct root_job *j, *k;
+    struct root_job *j;
 
-    TAILQ_FOREACH(j, &r->jobs, in_root) {
-        if (!j->launch.ending || j->followed)
-            continue;
-        j->followed = true;
-        TAILQ_FOREACH(k, &r->jobs, in_root)
-            if (follows(k, j))
-                follow(k, j);
-    }
+    TAILQ_FOREACH(j, &r->jobs, in_root)
+        if (j->launch.ending && !j->followed) {
+            j->followed = true;
+            lead(j);
+        }
 }

@@ -103,13 +103,15 @@ static void lose(struct root *r, int position)
     root_input_closed(r, position);
 }
 
-/* A server is gone, and all below it. */
+/* A server is gone, and all below it: told once, whatever number of jobs is there. */
 static void lost(struct root *r, int position, const char *why)
 {
+    const char *news = why;
     struct root_job *j;
 
     TAILQ_FOREACH(j, &r->jobs, in_root)
-        root_job_node_lost(j, position, why);
+        if (root_job_node_lost(j, position, news))
+            news = "";
     if (!r->main->started)
         root_broken(r, EXIT_LAUNCHER, why);
     for (int i = position; i < r->servers; i++)
