@@ -202,7 +202,7 @@ void root_job_free(struct root_job *j)
         bundle_clear(&j->bundle);
     }
     free(j->at);
-    free(j->codes);
+    starting_clear(&j->starting);
     TAILQ_REMOVE(&j->root->jobs, j, in_root);
     free(j);
 }
@@ -237,8 +237,10 @@ void root_job_start(struct root_job *j)
     if (start_crew(j, &e) < 0)
         root_broken(r, EXIT_LAUNCHER, e.text);
     for (int i = 0; i < j->crew.n; i++)          /* after one that could not be started */
-        if (!j->crew.ranks[i].pid && !j->crew.ranks[i].adopted)
+        if (!j->crew.ranks[i].pid && !j->crew.ranks[i].adopted) {
             launch_never_ran(&j->launch, j->crew.ranks[i].rank);
+            root_new_failed(j, j->crew.ranks[i].rank, ECANCELED);
+        }
 }
 
 /* --- lost -------------------------------------------------------------- */
@@ -316,6 +318,8 @@ double root_job_step(struct root_job *j, double now)
     root_new_look(j);
     if (j->done || j->spawn || !launch_over(&j->launch) || (!j->started && !j->launch.ending))
         return 0;
+    if (j->launch.ending && !j->followed)
+        return now;                      /* it was just told that it had started */
     if (!(j->over > 0))
         j->over = now;
     if (j->launch.ending && !(j->ended > 0))
@@ -334,7 +338,7 @@ double root_job_step(struct root_job *j, double now)
 /* Whether b is to end as a has. */
 static bool follows(struct root_job *b, struct root_job *a)
 {
-    if (b == a || b->launch.ending || b->done || a->spawn || a->refused)
+    if (b == a || b->launch.ending || b->done || a->refused)
         return false;
     return a->launch.timed_out ||
            (a->crew.job && b->crew.job && job_connected(a->crew.job, b->crew.job));
@@ -353,8 +357,9 @@ void root_jobs_follow(struct root *r)
     struct root_job *j, *k;
 
     TAILQ_FOREACH(j, &r->jobs, in_root) {
-        if (!j->launch.ending || j->followed)
-            continue;
+        if (!j->launch.ending || j->followed || j->spawn)
+            continue;                    /* of one that is being started it is not known yet
+                                            whether it is refused */
         j->followed = true;
         TAILQ_FOREACH(k, &r->jobs, in_root)
             if (follows(k, j))

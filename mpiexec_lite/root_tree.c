@@ -202,6 +202,7 @@ static void rank_ended(struct root_job *j, const struct rank_end *x)
 
     if (x->wstatus == RANK_NEVER_RAN) {
         launch_never_ran(&j->launch, x->rank);
+        root_new_failed(j, x->rank, ECANCELED);
         return;
     }
     s->pid = x->pid;
