@@ -279,8 +279,8 @@ void root_job_lose(struct root_job *j, int position)
     int n = placement_ranks(&j->bundle.place, node, &ranks);
 
     for (int i = 0; j->started && i < n; i++) {
-        if (!j->launch.ranks[ranks[i]].ended)
-            job_rank_lost(j->crew.job, ranks[i]);
+        job_rank_lost(j->crew.job, ranks[i]);    /* also one that has ended: its server may
+                                                    not have told the core's */
         launch_lost(&j->launch, ranks[i]);
         root_new_failed(j, ranks[i], EHOSTUNREACH);
     }

@@ -77,8 +77,8 @@ extern const char *const fault_names[FAULTS], *const phase_names[PHASES];
 struct totals {                          /* of many runs */
     unsigned long runs, events, requests, messages, fences, failed_fences, gets, twice;
     unsigned long credits, waits[LINK_CLASSES];  /* told; pieces that waited for it */
-    unsigned long spawns, refused, nested, jobs;     /* answered; with a failure; by a job that
-                                            was itself started so; jobs at most at once */
+    unsigned long spawns, refused, nested;       /* answered; with a failure; of a job that was
+                                                    itself started so */
     unsigned long links, foreign, denied;        /* changes; keys of other jobs; refused */
     unsigned long names, lookups, woken, late;   /* changes; lookups; that waited and found; in
                                                     vain */
