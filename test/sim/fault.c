@@ -273,10 +273,16 @@ void node_lease(struct sim *s, int child, bool below)
 
 /* --- when -------------------------------------------------------------- */
 
-/* It has just asked for such a thing. */
-static bool is_within(const struct rank *r, enum act_kind k)
+/* A rank has just asked for such a thing, and others have often enough before. */
+static bool is_within(const struct rank *r, struct fault *f)
 {
-    return r->nwants && r->wants[r->nwants - 1].act.kind == k;
+    return r->nwants && r->wants[r->nwants - 1].act.kind == f->within && f->at_request-- <= 0;
+}
+
+static bool is_due(const struct rank *r, const struct fault *f)
+{
+    return f->job == r->world->number && f->rank % r->world->nranks == r->rank &&
+           r->requests >= f->at_request;
 }
 
 void fault_check(struct sim *s, struct rank *r)
@@ -284,10 +290,11 @@ void fault_check(struct sim *s, struct rank *r)
     for (int i = 0; i < s->nfaults; i++) {
         struct fault *f = &s->faults[i];
 
-        if (f->fired || f->job != r->world->number || f->rank % r->world->nranks != r->rank ||
-            (f->within ? !is_within(r, f->within) : r->requests < f->at_request))
+        if (f->fired || !(f->within ? is_within(r, f) : is_due(r, f)))
             continue;
         f->fired = true;
+        f->job = r->world->number;
+        f->rank = r->rank;
         queue_add(s, s->now + f->delay, EV_FAULT, i, 0);
     }
 }
@@ -296,7 +303,7 @@ void fault_strike(struct sim *s, int i)
 {
     struct fault *f = &s->faults[i];
     const struct world *w = s->worlds[f->job];
-    struct rank *r = &w->ranks[f->rank % w->nranks];
+    struct rank *r = &w->ranks[f->rank];
     struct node *n = &s->nodes[r->node];
 
     s->totals->faults[f->kind][rank_phase(r)]++;

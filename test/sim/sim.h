@@ -5,7 +5,8 @@
  * decisions (launch, lease, tree, flow) are the real ones; ranks are small clients that
  * speak PMI-1 or PMI-2 bytes, links are queues, time is a number.
  *
- *     draw.c    the seed becomes a job: nodes, ranks, collective calls, faults
+ *     draw.c    the seed becomes jobs: nodes, ranks, collective calls, faults
+ *     acts.c    and what ranks do between these calls
  *     queue.c   events in order of virtual time
  *     net.c     links between servers: what goes when, and the invariants of credit
  *     node.c    servers and their host operations; what proxies and the root say
@@ -13,7 +14,8 @@
  *     rank.c    what a rank sends
  *     reply.c   what it makes of the answers
  *     world.c   jobs: made, on their nodes, over
- *     spawn.c   jobs that ranks start: the request, the root's part, the nodes' part
+ *     spawn_ask.c   how a rank starts a job, and what it must be answered
+ *     spawn.c   the root's part of it, and the nodes'
  *     model.c   what is right: the invariants of one job
  *     links.c   what is right between jobs: who is connected, what is read
  *     names.c   what is right about names
@@ -218,12 +220,12 @@ struct op { uint8_t kind; short key; int len; };
 
 enum { KEYS = 4, SHARED = 2, OPS = 160 };
 
-/* It strikes a rank of a job some time after its at_request-th request, or (within) after one
- * of that kind. */
+/* It strikes a rank of a job some time after its at_request-th request; or (within) whoever
+ * is the at_request-th to do such a thing. */
 struct fault {
     enum fault_kind kind;
     int    job, rank, at_request, status;
-    enum act_kind within;                /* A_INIT: any */
+    enum act_kind within;                /* A_INIT: not this */
     double delay;
     bool   fired;
 };
@@ -349,6 +351,7 @@ void trace(struct sim *s, const char *fmt, ...) PRINTF(2, 3);
 void sim_draw(struct sim *s);
 /* The program of a job that has been placed. */
 void sim_draw_program(struct world *w);
+/* acts.c */
 void sim_draw_acts(struct sim *s, struct rank *r);
 bool coll_has(const struct world *w, int c, int rank);
 
@@ -413,14 +416,17 @@ bool world_has_node(const struct world *w, int node);
 void world_check_end(struct world *w);
 void world_free(struct world *w);
 
-/* spawn.c */
+/* spawn_ask.c */
 void spawn_send(struct sim *s, struct rank *r, struct want *w);
 void spawn_answered(struct sim *s, struct rank *r, const struct want *w, const struct msg *m);
+/* A value that a job was given before it began, as text. */
+size_t spawn_preput(const struct world *w, int which, char *out);
+
+/* spawn.c */
 void spawn_ask(void *host, struct spawn *x);
 void spawn_turn(struct sim *s);          /* start what was asked for */
 void spawn_settle(struct world *w);
 void spawn_begin(struct node *n, struct world *w);       /* its part on a node */
-size_t spawn_preput(const struct world *w, int which, char *out);
 
 /* rank.c */
 /* A request is written and sent; where fields do not do, its text is added to out. */
