@@ -21,6 +21,7 @@ struct crew_args {                   /* all borrowed */
     const struct strlist *envs;      /* by block: environment of its ranks */
     const char       *jobid;
     const char       *spawner;       /* id of the job that has started this one, or NULL */
+    int               number;        /* of the job; 0: of the command line */
     int               input;         /* the stdin that a rank gets itself; -1: forwarded */
     void             *owner;         /* the host's name for this job */
 };

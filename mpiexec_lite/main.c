@@ -160,7 +160,7 @@ static int start(const struct plan *p, struct root_args *args, int *signo)
     return status;
 }
 
-static int run_plan(const struct plan *p, int *signo)
+static int run_plan(struct plan *p, int *signo)
 {
     char **programs = calloc(p->napps, sizeof *programs);
     struct inherited user;

@@ -136,6 +136,9 @@ static void op_log(void *host, enum log_level level, struct member *m, const cha
         return;
     if (level <= LOG_WARN && n->warned++ == MAX_WARNINGS && !verbose)
         snprintf(line, sizeof line, "further warnings are not shown (-vv shows all)");
+    else if (m && crew_of(m)->args.number)
+        snprintf(line, sizeof line, "job %d: rank %d: %s", crew_of(m)->args.number,
+                 member_rank(m), text);
     else if (m)
         snprintf(line, sizeof line, "rank %d: %s", member_rank(m), text);
     else
@@ -154,7 +157,8 @@ static void op_trace(void *host, struct member *m, bool from_peer, const char *d
     struct node *n = host;
     struct buf line = BUF_INIT;
 
-    trace_format(&line, m ? member_rank(m) : -1, from_peer, data, len);
+    trace_format(&line, m ? crew_of(m)->args.number : 0, m ? member_rank(m) : -1, from_peer, data,
+                 len);
     if (!line.failed)
         n->ops->trace(n->host, &line);
     buf_clear(&line);

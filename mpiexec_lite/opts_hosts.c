@@ -70,7 +70,7 @@ static int pick_nodes(struct reader *r, struct app *a, struct err *e)
     if (!a->host_list)
         return 0;
     r->plan->hosts_given = true;
-    if (hosts_pick(&r->hosts, a->host_list, a, &slots, e) < 0)
+    if (hosts_pick(&r->hosts, a->host_list, NULL, a, &slots, e) < 0)
         return err_context(e, "-host");
     if (r->ppn)
         slots = (long)r->ppn * (long)a->nnodes;

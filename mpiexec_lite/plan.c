@@ -115,6 +115,26 @@ struct host *plan_add_host(struct plan *p, const char *name)
     return &p->hosts[p->nhosts++];
 }
 
+static int copy_text(char **to, const char *text)
+{
+    *to = text ? strdup(text) : NULL;
+    return text && !*to ? -1 : 0;
+}
+
+int plan_copy_hosts(struct plan *p, const struct plan *other, size_t from)
+{
+    for (size_t i = from; i < other->nhosts; i++) {
+        const struct host *x = &other->hosts[i];
+        struct host *h = plan_add_host(p, x->name);
+
+        if (!h || copy_text(&h->user, x->user) < 0 || copy_text(&h->binding, x->binding) < 0)
+            return -1;
+        h->slots = x->slots;
+        h->local = x->local;
+    }
+    return 0;
+}
+
 void host_clear(struct host *h)
 {
     free(h->name);

@@ -184,7 +184,7 @@ static int grow_below(struct proxy *p, bool trial)
 
     if (!have)
         remotes_init(&p->below, &args);
-    return remotes_launch(&p->below, first, trial && n ? 1 : n, n);
+    return remotes_launch(&p->below, first, trial && n ? 1 : n);
 }
 
 int proxy_grow(struct proxy *p, int width, bool trial, struct err *e)
@@ -196,8 +196,8 @@ int proxy_grow(struct proxy *p, int width, bool trial, struct err *e)
     }
     p->grown = true;
     for (int i = 0; i < p->below.n; i++)         /* the one of the trial */
-        if (p->below.v[i].state == REMOTE_UP)
-            proxy_remote_ops.connected(p, p->below.v[i].position);
+        if (p->below.v[i]->state == REMOTE_UP)
+            proxy_remote_ops.connected(p, p->below.v[i]->position);
     if (grow_below(p, false) < 0)
         return err_set(e, ERR_NOMEM, "no memory for the servers below");
     if (proxy_job_prepare(p->main) == 0)

@@ -191,7 +191,7 @@ static int on_stdin(struct proxy *p, const struct msg *m, const char *payload, s
         return -1;
     link_grant(p->up, LINK_BULK, len);
     for (int i = 0; i < p->below.n; i++) {
-        to = &p->below.v[i];
+        to = p->below.v[i];
         if (to->state != REMOTE_UP ||
             (position >= 0 && to != remotes_towards(&p->below, (int)position)))
             continue;

@@ -373,10 +373,11 @@ static int make_main(struct root *r, struct err *e)
 }
 
 /* The main job as the servers of other nodes get it. */
-static int write_bundle(struct root *r, struct err *e)
+int root_write_bundle(struct root *r, struct err *e)
 {
     if (root_is_alone(r))
         return 0;
+    buf_clear(&r->bundle);
     bundle_write(&r->main->bundle, &r->bundle);
     if (r->bundle.len > LINK_PAYLOAD)
         return err_set(e, ERR_LENGTH, "the job, with arguments and environment, has %zu bytes; "
@@ -405,7 +406,8 @@ static int prepare_node(struct root *r, struct err *e)
     snprintf(r->jobid, sizeof r->jobid, "job-%d-%08x", (int)getppid(), random);
     if (node_init(&r->node, r->loop, &args, &root_node_ops, r, e) < 0)
         return -1;
-    r->tree.n = tree_positions(p);
+    r->servers = r->tree.n = tree_positions(p);
+    r->listed = p->nhosts;
     r->at = calloc((size_t)r->tree.n, sizeof *r->at);
     r->positions = malloc(p->nhosts * sizeof *r->positions);
     for (int i = 0, n = 0; r->positions && (size_t)i < p->nhosts; i++)
@@ -423,7 +425,7 @@ static int prepare(struct root *r, struct err *e)
         return err_set(e, ERR_OTHER, "cannot set up: %s", strerror(errno));
     control_init(&r->control, r->args->control, &control_ops, r);
     if (root_places_init(r, e) < 0 || prepare_node(r, e) < 0 || make_main(r, e) < 0 ||
-        write_bundle(r, e) < 0 || root_input_init(r, e) < 0 || root_names_init(r, e) < 0)
+        root_write_bundle(r, e) < 0 || root_input_init(r, e) < 0 || root_names_init(r, e) < 0)
         return -1;
     if (r->plan->stdin_mode == STDIN_RANK && r->main->crew.n)
         output_set_input(r->main->crew.output, STDIN_FILENO);
@@ -475,6 +477,8 @@ static void clear(struct root *r)
     places_clear(&r->places);
     control_clear(&r->control);
     buf_clear(&r->bundle);
+    for (int i = 0; r->at && i < r->servers; i++)
+        free(r->at[i].why);
     free(r->at);
     free(r->positions);
     if (r->loop)

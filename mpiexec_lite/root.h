@@ -12,7 +12,7 @@
 #include "mpiexec_lite/place.h"
 
 struct root_args {
-    const struct plan *plan;
+    struct plan      *plan;          /* hosts that come later are added to it */
     const struct placement *place;
     char *const       *programs;     /* the resolved program of each block that has ranks
                                         on this host; else NULL */

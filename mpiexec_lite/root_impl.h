@@ -1,7 +1,8 @@
 /* root_impl.h - what the root's source files share: root.c (the loop, signals, the end of
  * the run), root_job.c (a job from its start to its end), root_new.c (jobs that ranks
- * start), root_names.c (names beyond this launcher), root_node.c (ranks of this host and all output), root_spread.c (bringing up the
- * servers of other nodes), root_tree.c (these servers) and root_input.c (stdin). */
+ * start), root_hosts.c (hosts that come later), root_names.c (names beyond this launcher),
+ * root_node.c (ranks of this host and all output), root_spread.c (bringing up the servers of
+ * other nodes), root_tree.c (these servers) and root_input.c (stdin). */
 #ifndef MPIEXEC_LITE_ROOT_IMPL_H
 #define MPIEXEC_LITE_ROOT_IMPL_H
 
@@ -23,6 +24,7 @@ struct position {                /* a server of the tree */
     bool     lost;
     bool     reads;              /* ranks there read stdin */
     size_t   taken;              /* bytes of stdin that they have taken */
+    char    *why;                /* owned; lost before it was up: why, or NULL */
 };
 
 struct job_at {                  /* a job's part at a position */
@@ -48,22 +50,29 @@ struct root_job {
 };
 TAILQ_HEAD(root_jobs, root_job);
 
+struct asked {                   /* a job that is to be started */
+    struct spawn *spawn;
+    bool          waits;         /* for hosts */
+};
+
 struct root_timer;
 TAILQ_HEAD(root_timers, root_timer);
 
 struct root {
     const struct root_args *args;
-    const struct plan *plan;
+    struct plan      *plan;      /* borrowed; hosts that come later are added to it */
     struct ev_loop   *loop;      /* owned, as is what follows */
     struct node       node;      /* this host's part */
     struct places     places;
     struct root_jobs  jobs;
     struct root_job  *main;      /* of the command line; one of them */
     int               numbers;   /* the last number of a job */
-    struct spawn    **asked;     /* jobs that are to be started */
+    struct asked     *asked;
     size_t            nasked, asked_cap;
     struct buf        bundle;    /* the main job, for the servers of other nodes */
     struct tree       tree;
+    size_t            listed;    /* hosts of the command line */
+    int               servers;   /* positions: the tree's, and those that came later */
     struct remotes    below;
     struct callback  *callback;  /* -launcher tcp and manual; else NULL */
     struct naming    *naming;    /* the resident server for names; NULL: none */
@@ -100,6 +109,8 @@ struct root {
 void root_tell(struct root *r, const char *fmt, ...) PRINTF(2, 3);
 /* The same, for -v given at least `level` times. */
 void root_say(struct root *r, int level, const char *fmt, ...) PRINTF(3, 4);
+/* The main job as the servers of other nodes get it: 0, or -1 and e. */
+int root_write_bundle(struct root *r, struct err *e);
 double root_now(struct root *r);         /* seconds; only goes forward */
 /* The run cannot go on: all jobs end. */
 void root_broken(struct root *r, int status, const char *text);
@@ -124,6 +135,7 @@ void root_job_start(struct root_job *j);
 /* Go on with its end; when to look again, 0: no need.  j->done: nothing is left of it. */
 double root_job_step(struct root_job *j, double now);
 /* All output of a position has come. */
+void root_job_not_started(struct root_job *j, int rank, const char *step, int errnum);
 void root_job_quiet(struct root_job *j, int position);
 /* A position is lost, with all below it; and then for each of these: its ranks. */
 void root_job_node_lost(struct root_job *j, int position, const char *why);
@@ -131,12 +143,24 @@ void root_job_lose(struct root_job *j, int position);
 /* Jobs that are connected to one that has failed end with it. */
 void root_jobs_follow(struct root *r);
 
+/* root_hosts.c */
+/* Start servers on those hosts of the plan that ours does not know, which are its last.
+ * 0, or -1 and e. */
+int  root_hosts_add(struct root *r, const struct plan *wanted, struct err *e);
+bool root_host_awaited(const struct root *r, int position);      /* it may come up yet */
+void root_host_ready(struct root *r, int position);
+/* False: it is none of these. */
+bool root_host_failed(struct root *r, int position, const char *why);
+
 /* root_new.c */
+void root_ask_again(struct root *r);             /* for those that wait for hosts */
 void root_ask(struct root *r, struct spawn *s);          /* it will be started soon */
 void root_start_asked(struct root *r);
 /* A position has started its ranks. */
 void root_new_started(struct root_job *j, int position);
-void root_new_failed(struct root_job *j, int rank, int errnum);
+/* A rank of a job whose asker waits could not be started: it is told, not the user. */
+void root_new_failed(struct root_job *j, double now, int rank, const char *step, int errnum);
+void root_new_lost(struct root_job *j, int rank);
 void root_new_look(struct root_job *j);          /* ranks of it have ended */
 /* Nothing more can be started: whoever waits is told. */
 void root_refuse_asked(struct root *r, const char *why);

@@ -78,11 +78,11 @@ void root_input(struct root *r, const char *data, size_t len)
 
     msg_init(&m);
     for (int i = 0; position && i < r->below.n; i++) {
-        if (r->below.v[i].state != REMOTE_UP || (to && to != &r->below.v[i]))
+        if (r->below.v[i]->state != REMOTE_UP || (to && to != r->below.v[i]))
             continue;
         msg_start(&m, "stdin");
         msg_int(&m, "position", position);
-        link_message(r->below.v[i].link, LINK_BULK, &m, data, len, NULL);
+        link_message(r->below.v[i]->link, LINK_BULK, &m, data, len, NULL);
     }
     msg_clear(&m);
     if (r->main->crew.feed && len)

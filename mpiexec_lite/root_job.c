@@ -162,12 +162,12 @@ static int init_at(struct root_job *j, struct err *e)
     const struct root *r = j->root;
     const struct placement *place = &j->bundle.place;
 
-    j->at = calloc((size_t)r->tree.n, sizeof *j->at);
+    j->at = calloc((size_t)r->servers, sizeof *j->at);
     if (!j->at)
-        return err_set(e, ERR_NOMEM, "no memory for %d servers", r->tree.n);
+        return err_set(e, ERR_NOMEM, "no memory for %d servers", r->servers);
     for (size_t i = 0; i < place->nruns; i++)
         j->at[r->positions[place->runs[i].node]].loud = true;
-    for (int i = 1; i < r->tree.n; i++) {
+    for (int i = 1; i < r->servers; i++) {
         j->at[i].loud = j->at[i].loud || !j->number;
         j->loud += j->at[i].loud;
     }
@@ -179,7 +179,7 @@ int root_job_init(struct root_job *j, struct err *e)
     struct root *r = j->root;
     const struct bundle *b = &j->bundle;
     struct crew_args args = { .plan = &b->plan, .place = &b->place, .programs = j->programs,
-                              .envs = b->envs, .jobid = b->jobid, .spawner = b->spawner,
+                              .envs = b->envs, .jobid = b->jobid, .spawner = b->spawner, .number = j->number,
                               .input = j->number ? -1 : r->args->input, .owner = j };
     struct output_args out = { .places = &r->places, .plan = &b->plan, .job = j->number,
                                .node = r->node.args.index, .hostname = r->hostname,
@@ -237,10 +237,18 @@ void root_job_start(struct root_job *j)
     if (start_crew(j, &e) < 0)
         root_broken(r, EXIT_LAUNCHER, e.text);
     for (int i = 0; i < j->crew.n; i++)          /* after one that could not be started */
-        if (!j->crew.ranks[i].pid && !j->crew.ranks[i].adopted) {
+        if (!j->crew.ranks[i].pid && !j->crew.ranks[i].adopted)
             launch_never_ran(&j->launch, j->crew.ranks[i].rank);
-            root_new_failed(j, j->crew.ranks[i].rank, ECANCELED);
-        }
+}
+
+void root_job_not_started(struct root_job *j, int rank, const char *step, int errnum)
+{
+    double now = root_now(j->root);
+
+    if (j->spawn)
+        root_new_failed(j, now, rank, step, errnum);
+    else
+        launch_failed_to_start(&j->launch, now, rank, step, errnum);
 }
 
 /* --- lost -------------------------------------------------------------- */
@@ -251,12 +259,13 @@ void root_job_quiet(struct root_job *j, int position)
     j->at[position].loud = false;
 }
 
-/* Whether ranks are on the host of a position or below it; the main job is on all. */
+/* Whether ranks are on the host of a position or below it; the main job is on all but
+ * those that came later. */
 static bool concerns(const struct root_job *j, int position)
 {
     const struct placement *place = &j->bundle.place;
     const struct root *r = j->root;
-    bool found = !j->number;
+    bool found = !j->number && position < r->tree.n;
 
     for (size_t i = 0; i < place->nruns && !found; i++) {
         int at = r->positions[place->runs[i].node];
@@ -282,7 +291,7 @@ void root_job_lose(struct root_job *j, int position)
         job_rank_lost(j->crew.job, ranks[i]);    /* also one that has ended: its server may
                                                     not have told the core's */
         launch_lost(&j->launch, ranks[i]);
-        root_new_failed(j, ranks[i], EHOSTUNREACH);
+        root_new_lost(j, ranks[i]);
     }
     free(ranks);
     root_new_started(j, position);

@@ -37,7 +37,7 @@ static void refuse_all(struct spawn *s, const char *text)
 void root_refuse_asked(struct root *r, const char *why)
 {
     while (r->nasked)
-        refuse_all(r->asked[--r->nasked], why);
+        refuse_all(r->asked[--r->nasked].spawn, why);
 }
 
 /* --- started ----------------------------------------------------------- */
@@ -58,6 +58,7 @@ static void settle(struct root_job *j)
         spawn_done(s, j->crew.job, NULL, 0, NULL);
         return;
     }
+    starting_cancel(&j->starting);
     err_set(&why, ERR_OTHER, "not all processes could be started");
     spawn_done(s, NULL, j->starting.codes, (size_t)j->launch.size, &why);
 }
@@ -69,10 +70,29 @@ void root_new_started(struct root_job *j, int position)
     settle(j);
 }
 
-void root_new_failed(struct root_job *j, int rank, int errnum)
+/* Its host does not try the rest of the same program. */
+static void set_codes(struct root_job *j, int rank, int errnum)
+{
+    size_t app = plan_app_of(&j->bundle.plan, rank);
+    int node = placement_node(&j->bundle.place, rank);
+
+    for (int i = rank; i < j->launch.size && plan_app_of(&j->bundle.plan, i) == app; i++)
+        if (placement_node(&j->bundle.place, i) == node)
+            starting_failed(&j->starting, i, errnum);
+}
+
+void root_new_failed(struct root_job *j, double now, int rank, const char *step, int errnum)
+{
+    root_say(j->root, 1, "job %d: cannot start rank %d (%s): %s: %s", j->number, rank,
+             crew_program(&j->crew, rank), step, strerror(errnum));
+    set_codes(j, rank, errnum);
+    launch_end(&j->launch, now, 0);
+}
+
+void root_new_lost(struct root_job *j, int rank)
 {
     if (j->spawn)
-        starting_failed(&j->starting, rank, errnum);
+        starting_failed(&j->starting, rank, EHOSTUNREACH);
 }
 
 void root_new_look(struct root_job *j)
@@ -86,14 +106,20 @@ void root_ask(struct root *r, struct spawn *s)
 {
     if (r->nasked == r->asked_cap) {
         size_t cap = r->asked_cap ? r->asked_cap * 2 : 8;
-        struct spawn **v = reallocarray(r->asked, cap, sizeof *v);
+        struct asked *v = reallocarray(r->asked, cap, sizeof *v);
 
         if (!v)
             fatal("out of memory", 0);
         r->asked = v;
         r->asked_cap = cap;
     }
-    r->asked[r->nasked++] = s;
+    r->asked[r->nasked++] = (struct asked){ s, false };
+}
+
+void root_ask_again(struct root *r)
+{
+    for (size_t i = 0; i < r->nasked; i++)
+        r->asked[i].waits = false;
 }
 
 /* Ranks that live on each host. */
@@ -109,19 +135,34 @@ static long *count_used(struct root *r)
     return used;
 }
 
+/* By node. */
+static bool *list_lost(const struct root *r)
+{
+    bool *lost = calloc(r->plan->nhosts, sizeof *lost);
+
+    for (size_t i = 0; lost && i < r->plan->nhosts; i++)
+        lost[i] = r->at[r->positions[i]].lost;
+    return lost;
+}
+
+/* 0; 1: hosts have to be added first; -1. */
 static int make_bundle(struct root_job *j, struct root_job *parent, struct spawn *s,
                        struct spawn_blame *blame, struct err *e)
 {
     struct root *r = j->root;
     long *used = count_used(r);
+    bool *lost = list_lost(r);
+    struct spawned_hosts hosts = { r->plan, r->listed, lost, used };
     char id[80];
     int rc;
 
     snprintf(id, sizeof id, "%s.%d", r->jobid, j->number);
-    rc = spawned_bundle(&parent->bundle, spawn_rank(s), spawn_wants(s), used, id, &j->bundle,
-                        blame, e);
+    rc = used && lost ? spawned_bundle(&parent->bundle, spawn_rank(s), spawn_wants(s), &hosts, id,
+                                       &j->bundle, blame, e)
+                      : err_set(e, ERR_NOMEM, "no memory for a job");
     free(used);
-    for (size_t i = 0; i < j->bundle.plan.warnings.n; i++)
+    free(lost);
+    for (size_t i = 0; rc == 0 && i < j->bundle.plan.warnings.n; i++)
         root_say(r, 1, "%s", j->bundle.plan.warnings.v[i]);
     return rc;
 }
@@ -175,7 +216,7 @@ static int await(struct root_job *j, struct spawn_blame *blame, struct err *e)
     const struct placement *place = &j->bundle.place;
     struct root *r = j->root;
 
-    if (starting_init(&j->starting, place->size, r->tree.n, e) < 0)
+    if (starting_init(&j->starting, place->size, r->servers, e) < 0)
         return -1;
     for (size_t i = 0; i < place->nruns; i++) {
         const struct run *run = &place->runs[i];
@@ -184,7 +225,9 @@ static int await(struct root_job *j, struct spawn_blame *blame, struct err *e)
         if (r->at[position].lost) {
             *blame = (struct spawn_blame){ plan_app_of(&j->bundle.plan, run->first),
                                            EHOSTUNREACH };
-            return err_set(e, ERR_OTHER, "%s is lost", r->plan->hosts[run->node].name);
+            return r->at[position].why
+                   ? err_set(e, ERR_OTHER, "%s", r->at[position].why)
+                   : err_set(e, ERR_OTHER, "%s is lost", r->plan->hosts[run->node].name);
         }
         if (position)
             starting_await(&j->starting, position);
@@ -213,10 +256,10 @@ static int send_bundle(struct root_job *j, struct err *e)
     return 0;
 }
 
-static int make(struct root_job *j, struct root_job *parent, struct spawn *s,
-                struct spawn_blame *blame, struct err *e)
+/* Everything that it needs, so that it can be started. */
+static int prepare(struct root_job *j, struct spawn *s, struct spawn_blame *blame, struct err *e)
 {
-    if (make_bundle(j, parent, s, blame, e) < 0 || find_programs(j, blame, e) < 0)
+    if (find_programs(j, blame, e) < 0)
         return -1;
     *blame = (struct spawn_blame){ 0, EAGAIN };
     if (root_job_init(j, e) < 0 || await(j, blame, e) < 0 || crew_check_files(&j->crew, e) < 0 ||
@@ -225,19 +268,46 @@ static int make(struct root_job *j, struct root_job *parent, struct spawn *s,
     return send_bundle(j, e);
 }
 
-static void start(struct root *r, struct spawn *s, struct root_job *parent)
+/* 0, or -1; hosts that are not known are added. */
+static int place(struct root_job *j, struct root_job *parent, struct spawn *s,
+                 struct spawn_blame *blame, struct err *e)
 {
-    struct spawn_blame blame = { 0, EAGAIN };
-    struct err e = { 0 };
-    struct root_job *j = root_job_new(r, ++r->numbers, &e);
+    int rc = make_bundle(j, parent, s, blame, e);
 
-    if (!j || make(j, parent, s, &blame, &e) < 0) {
-        root_say(r, 1, "spawn by rank %d: %s", spawn_rank(s), e.text);
-        if (j)
-            root_job_free(j);
-        refuse(s, &blame, &e);
-        return;
-    }
+    if (rc <= 0)
+        return rc;
+    *blame = (struct spawn_blame){ 0, EHOSTUNREACH };
+    if (root_hosts_add(j->root, &j->bundle.plan, e) < 0)
+        return -1;
+    bundle_clear(&j->bundle);
+    return make_bundle(j, parent, s, blame, e);
+}
+
+/* A host of it is on its way. */
+static bool must_wait(const struct root_job *j)
+{
+    const struct placement *place = &j->bundle.place;
+    const struct root *r = j->root;
+
+    for (size_t i = 0; i < place->nruns; i++)
+        if (root_host_awaited(r, r->positions[place->runs[i].node]))
+            return true;
+    return false;
+}
+
+/* 0; 1: it waits for hosts; -1. */
+static int make(struct root_job *j, struct root_job *parent, struct spawn *s,
+                struct spawn_blame *blame, struct err *e)
+{
+    if (place(j, parent, s, blame, e) < 0)
+        return -1;
+    return must_wait(j) ? 1 : prepare(j, s, blame, e);
+}
+
+static void start(struct root_job *j, const struct root_job *parent, struct spawn *s)
+{
+    struct root *r = j->root;
+
     root_say(r, 1, "job %s: size %d, started by rank %d of %s", j->bundle.jobid, j->launch.size,
              spawn_rank(s), parent->bundle.jobid);
     output_mind_lines(r->main->crew.output);
@@ -246,17 +316,50 @@ static void start(struct root *r, struct spawn *s, struct root_job *parent)
     settle(j);
 }
 
+/* True: it waits. */
+static bool try_start(struct root *r, struct spawn *s, struct root_job *parent)
+{
+    struct spawn_blame blame = { 0, EAGAIN };
+    struct err e = { 0 };
+    struct root_job *j = root_job_new(r, r->numbers + 1, &e);
+    int rc = j ? make(j, parent, s, &blame, &e) : -1;
+
+    if (rc == 0) {
+        r->numbers++;
+        start(j, parent, s);
+        return false;
+    }
+    if (j)
+        root_job_free(j);
+    if (rc > 0)
+        return true;
+    root_say(r, 1, "spawn by rank %d: %s", spawn_rank(s), e.text);
+    refuse(s, &blame, &e);
+    return false;
+}
+
+/* True: it waits. */
+static bool take(struct root *r, struct spawn *s)
+{
+    struct job *asks = spawn_parent(s);
+    struct root_job *parent = asks ? root_job_of(job_link(asks)) : NULL;
+
+    if (parent && !parent->launch.ending && !r->concluded)
+        return try_start(r, s, parent);
+    refuse_all(s, "the job that asks is ending");
+    return false;
+}
+
 void root_start_asked(struct root *r)
 {
-    for (size_t i = 0; i < r->nasked; i++) {
-        struct spawn *s = r->asked[i];
-        struct job *asks = spawn_parent(s);
-        struct root_job *parent = asks ? root_job_of(job_link(asks)) : NULL;
+    size_t kept = 0;
 
-        if (!parent || parent->launch.ending || r->concluded)
-            refuse_all(s, "the job that asks is ending");
-        else
-            start(r, s, parent);
+    for (size_t i = 0; i < r->nasked; i++) {     /* more may come meanwhile */
+        struct asked a = r->asked[i];
+
+        a.waits = a.waits || take(r, a.spawn);
+        if (a.waits)
+            r->asked[kept++] = a;
     }
-    r->nasked = 0;
+    r->nasked = kept;
 }

@@ -20,10 +20,8 @@ static void started(void *host, struct crew *c, int rank, pid_t pid)
 
 static void not_started(void *host, struct crew *c, int rank, const char *step, int errnum)
 {
-    struct root_job *j = root_job_of(c);
-
-    root_new_failed(j, rank, errnum);
-    launch_failed_to_start(&j->launch, root_now(host), rank, step, errnum);
+    (void)host;
+    root_job_not_started(root_job_of(c), rank, step, errnum);
 }
 
 static void initialized(void *host, struct crew *c, int rank)
@@ -134,9 +132,9 @@ static void taken(void *host)
     if (places_full(&r->places))
         return;                          /* the last one that can go on says so */
     for (int i = 0; i < r->below.n; i++)
-        if (r->below.v[i].held && r->below.v[i].link) {
-            link_grant(r->below.v[i].link, LINK_BULK, r->below.v[i].held);
-            r->below.v[i].held = 0;
+        if (r->below.v[i]->held && r->below.v[i]->link) {
+            link_grant(r->below.v[i]->link, LINK_BULK, r->below.v[i]->held);
+            r->below.v[i]->held = 0;
         }
 }
 

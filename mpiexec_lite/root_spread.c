@@ -72,9 +72,9 @@ static void decide(struct root *r, int width)
         return;
     }
     for (int i = 0; i < r->below.n; i++)
-        if (r->below.v[i].state == REMOTE_UP)
-            grow(&r->below.v[i], width, false);
-    if (remotes_launch(&r->below, first, n, r->tree.n - 1) < 0)
+        if (r->below.v[i]->state == REMOTE_UP)
+            grow(r->below.v[i], width, false);
+    if (remotes_launch(&r->below, first, n) < 0)
         root_broken(r, EXIT_LAUNCHER, "no memory for servers");
 }
 
@@ -186,7 +186,7 @@ int root_spread_init(struct root *r, struct err *e)
         decide(r, r->tree.width);
     } else {
         n = tree_children(&r->tree, 0, &first);
-        if (remotes_launch(&r->below, first, n, r->tree.n - 1) < 0)
+        if (remotes_launch(&r->below, first, n) < 0)
             return err_set(e, ERR_NOMEM, "no memory for servers");
     }
     if (!root_is_alone(r))

@@ -10,7 +10,7 @@
 
 bool root_is_alone(const struct root *r)
 {
-    return r->tree.n == 1;
+    return r->servers == 1;
 }
 
 void root_send_all(struct root *r, const char *cmd)
@@ -66,7 +66,7 @@ static int position_of(struct root *r, const struct msg *m, struct err *e)
 
     if (!p)
         return err_set(e, ERR_INVALID_ARG, "%s: no position", m->cmd);
-    return pair_int(p, 1, r->tree.n - 1, &n, e) < 0 ? -1 : (int)n;
+    return pair_int(p, 1, r->servers - 1, &n, e) < 0 ? -1 : (int)n;
 }
 
 /* Words about a trial from the server that made it, on their way when it was given up. */
@@ -111,13 +111,15 @@ static void lost(struct root *r, int position, const char *why)
         root_job_node_lost(j, position, why);
     if (!r->main->started)
         root_broken(r, EXIT_LAUNCHER, why);
-    for (int i = position; i < r->tree.n; i++)
+    for (int i = position; i < r->servers; i++)
         if (i == position || tree_next(&r->tree, position, i) >= 0)
             lose(r, i);
 }
 
 static void failed(struct root *r, int position, const char *why)
 {
+    if (root_host_failed(r, position, why))
+        return;
     if (!r->decided && tree_parent(&r->tree, position) > 0) {
         root_trial_over(r, false, why);       /* and it is tried from here */
         return;
@@ -163,7 +165,7 @@ static void tell_hosts(struct root *r, bool (*is_meant)(struct root *r, int posi
     struct buf names = BUF_INIT;
     int n = 0;
 
-    for (int i = 1; i < r->tree.n; i++)
+    for (int i = 1; i < r->servers; i++)
         if (is_meant(r, i) && n++ < NAMES_MAX)
             buf_printf(&names, "%s%s", n > 1 ? ", " : "", host_at(r, i));
     if (n > NAMES_MAX)
@@ -184,7 +186,7 @@ void root_drop_silent(struct root *r)
 {
     r->give_up = 0;
     tell_hosts(r, lives);
-    for (int i = 1; i < r->tree.n; i++) {
+    for (int i = 1; i < r->servers; i++) {
         struct remote *x = lives(r, i) ? remotes_towards(&r->below, i) : NULL;
 
         if (!x)
@@ -202,7 +204,6 @@ static void rank_ended(struct root_job *j, const struct rank_end *x)
 
     if (x->wstatus == RANK_NEVER_RAN) {
         launch_never_ran(&j->launch, x->rank);
-        root_new_failed(j, x->rank, ECANCELED);
         return;
     }
     s->pid = x->pid;
@@ -257,10 +258,9 @@ static void act_on_event(struct root_job *j, const char *kind, int rank, int cod
     struct launch *l = &j->launch;
     double now = root_now(j->root);
 
-    if (!strcmp(kind, "not-started")) {
-        root_new_failed(j, rank, code ? code : EIO);
-        launch_failed_to_start(l, now, rank, text, code);
-    } else if (!strcmp(kind, "abort"))
+    if (!strcmp(kind, "not-started"))
+        root_job_not_started(j, rank, text, code ? code : EIO);
+    else if (!strcmp(kind, "abort"))
         launch_aborted(l, now, rank, true, code, text);
     else if (!strcmp(kind, "abort-alone"))
         launch_aborted(l, now, rank, false, code, text);
@@ -307,6 +307,7 @@ static int on_ready(struct root *r, const struct told *t, struct err *e)
     r->ready += r->at[t->position].state == AT_CONNECTED;
     r->at[t->position].state = AT_READY;
     root_check_ready(r);
+    root_host_ready(r, t->position);
     return 0;
 }
 

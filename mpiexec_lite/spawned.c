@@ -2,6 +2,8 @@
 #include "mpiexec_lite/spawned.h"
 
 #include "mpiexec_lite/env.h"
+#include "mpiexec_lite/hosts.h"
+#include "mpiexec_lite/opts_table.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -80,28 +82,53 @@ static int set_text(char **at, const char *text, struct err *e)
     return text && !*at ? no_memory(e) : 0;
 }
 
-/* The nodes of a list of names. */
-static int set_nodes(struct app *a, const struct plan *p, const char *list, struct err *e)
+/* The nodes of a list of names, of which some may be new; as many processes as are wanted
+ * go there, whatever their slots. */
+static int set_nodes(struct app *a, struct plan *p, const char *list, const char *file,
+                     struct err *e)
 {
-    for (size_t n; *list; list += n + (list[n] == ',')) {
-        char name[256];
-        size_t *nodes;
-        int node;
+    struct hosts h;
+    long slots;
+    int rc;
 
-        n = strcspn(list, ",");
-        if (!n)
-            continue;
-        snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), list);
-        node = plan_find_host(p, name);
-        if (node < 0)
-            return err_set(e, ERR_INVALID_VAL, "%.200s is none of the hosts of this job", name);
-        nodes = reallocarray(a->nodes, a->nnodes + 1, sizeof *nodes);
-        if (!nodes)
-            return no_memory(e);
-        a->nodes = nodes;
-        a->nodes[a->nnodes++] = (size_t)node;
-    }
-    return a->nnodes ? 0 : err_set(e, ERR_INVALID_VAL, "the list of hosts is empty");
+    hosts_init(&h, p);
+    rc = hosts_pick(&h, list, file, a, &slots, e);
+    hosts_clear(&h);
+    return rc;
+}
+
+/* A file of the launcher's host. */
+static int set_nodes_file(struct app *a, struct plan *p, const char *path, struct err *e)
+{
+    struct buf text = BUF_INIT;
+    int rc = opts_file_read(path, &text, e);
+
+    if (rc == 0)
+        rc = set_nodes(a, p, buf_bytes(&text), path, e);
+    buf_clear(&text);
+    return rc;
+}
+
+static bool any_lost(const struct spawned_hosts *hosts)
+{
+    for (size_t i = 0; i < hosts->listed; i++)
+        if (hosts->lost[i])
+            return true;
+    return false;
+}
+
+/* Without a list: those of the command line, without the lost ones. */
+static int keep_to_list(struct app *a, const struct spawned_hosts *hosts, struct err *e)
+{
+    if (hosts->listed == hosts->plan->nhosts && !any_lost(hosts))
+        return 0;                        /* anywhere */
+    a->nodes = calloc(hosts->listed, sizeof *a->nodes);
+    if (!a->nodes)
+        return no_memory(e);
+    for (size_t i = 0; i < hosts->listed; i++)
+        if (!hosts->lost[i])
+            a->nodes[a->nnodes++] = i;
+    return a->nnodes ? 0 : err_set(e, ERR_OTHER, "all hosts are lost");
 }
 
 /* Lines of NAME=VALUE replace what is in the environment. */
@@ -133,7 +160,8 @@ static int set_env(struct strlist *env, const char *lines, struct err *e)
 
 static bool is_known(const char *key)
 {
-    static const char *const known[] = { "wdir", "path", "host", "hosts", "soft", "env" };
+    static const char *const known[] = { "wdir", "path", "host", "hosts", "hostfile", "soft",
+                                         "env" };
 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(key, known[i]))
@@ -168,11 +196,12 @@ static int set_argv(struct app *a, const struct spawn_command *c, struct err *e)
 
 /* Make block a of a command; like: the block of the rank that asks. */
 static int make_app(struct plan *p, struct app *a, struct strlist *env, const struct app *like,
-                    const struct spawn_command *c, int *code, struct err *e)
+                    const struct spawn_command *c, const struct spawned_hosts *hosts, int *code,
+                    struct err *e)
 {
     const char *wdir = spawn_info(c, "wdir"), *path = spawn_info(c, "path"),
                *soft = spawn_info(c, "soft"), *vars = spawn_info(c, "env"),
-               *host = spawn_info(c, "host");
+               *host = spawn_info(c, "host"), *file = spawn_info(c, "hostfile");
 
     if (!host)
         host = spawn_info(c, "hosts");
@@ -185,7 +214,9 @@ static int make_app(struct plan *p, struct app *a, struct strlist *env, const st
         set_text(&a->path, path ? path : like->path, e) < 0 || note_unknown(p, c, e) < 0)
         return -1;
     *code = EHOSTUNREACH;
-    return host ? set_nodes(a, p, host, e) : 0;
+    if (host)
+        return set_nodes(a, p, host, NULL, e);
+    return file ? set_nodes_file(a, p, file, e) : keep_to_list(a, hosts, e);
 }
 
 /* --- all of them ------------------------------------------------------- */
@@ -212,7 +243,7 @@ static int copy_list(const struct strlist *from, struct strlist *to, struct err 
 
 /* Replace the blocks of *out, which are the parent's, by those of the request. */
 static int make_apps(struct bundle *out, size_t like, const struct spawn_request *r,
-                     struct spawn_blame *blame, struct err *e)
+                     const struct spawned_hosts *hosts, struct spawn_blame *blame, struct err *e)
 {
     struct plan old = { .apps = out->plan.apps, .napps = out->plan.napps };
     struct strlist *envs = out->envs;
@@ -229,7 +260,7 @@ static int make_apps(struct bundle *out, size_t like, const struct spawn_request
             rc = no_memory(e);
         else
             rc = make_app(&out->plan, a, &out->envs[i], &old.apps[like], &r->commands[i],
-                          &blame->code, e);
+                          hosts, &blame->code, e);
     }
     if (rc < 0 && e->code == ERR_NOMEM)
         blame->code = EAGAIN;
@@ -240,8 +271,14 @@ static int make_apps(struct bundle *out, size_t like, const struct spawn_request
     return rc;
 }
 
+/* What the parent's plan does not know of yet. */
+static int copy_hosts(struct bundle *out, const struct spawned_hosts *hosts, struct err *e)
+{
+    return plan_copy_hosts(&out->plan, hosts->plan, out->plan.nhosts) < 0 ? no_memory(e) : 0;
+}
+
 int spawned_bundle(const struct bundle *parent, int rank, const struct spawn_request *r,
-                   const long *used, const char *jobid, struct bundle *out,
+                   const struct spawned_hosts *hosts, const char *jobid, struct bundle *out,
                    struct spawn_blame *blame, struct err *e)
 {
     *blame = (struct spawn_blame){ 0, EAGAIN };
@@ -251,8 +288,8 @@ int spawned_bundle(const struct bundle *parent, int rank, const struct spawn_req
         return err_set(e, ERR_INVALID_VAL, "%lld processes, at most %d can be started",
                        spawn_size(r), PLAN_RANKS_MAX);
     }
-    if (copy(parent, out, e) < 0 ||
-        make_apps(out, plan_app_of(&parent->plan, rank), r, blame, e) < 0)
+    if (copy(parent, out, e) < 0 || copy_hosts(out, hosts, e) < 0 ||
+        make_apps(out, plan_app_of(&parent->plan, rank), r, hosts, blame, e) < 0)
         return -1;
     free(out->jobid);
     free(out->spawner);
@@ -260,7 +297,8 @@ int spawned_bundle(const struct bundle *parent, int rank, const struct spawn_req
     out->plan.stdin_mode = STDIN_NONE;
     placement_clear(&out->place);
     blame->code = EAGAIN;
-    return set_text(&out->jobid, jobid, e) < 0 || set_text(&out->spawner, parent->jobid, e) < 0
-           ? -1
-           : place_ranks(&out->plan, used, &out->place, e);
+    if (set_text(&out->jobid, jobid, e) < 0 || set_text(&out->spawner, parent->jobid, e) < 0)
+        return -1;
+    return out->plan.nhosts > hosts->plan->nhosts ? 1
+           : place_ranks(&out->plan, hosts->used, &out->place, e);
 }

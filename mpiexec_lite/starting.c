@@ -1,11 +1,13 @@
 /* starting.c - see starting.h */
 #include "mpiexec_lite/starting.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 int starting_init(struct starting *x, int ranks, int positions, struct err *e)
 {
-    *x = (struct starting){ .waits = calloc((size_t)positions, sizeof *x->waits),
+    *x = (struct starting){ .ranks = ranks, .positions = positions,
+                            .waits = calloc((size_t)positions, sizeof *x->waits),
                             .codes = calloc((size_t)ranks, sizeof *x->codes) };
     return x->waits && x->codes ? 0 : err_set(e, ERR_NOMEM, "no memory for %d ranks", ranks);
 }
@@ -25,6 +27,8 @@ void starting_await(struct starting *x, int position)
 
 void starting_said(struct starting *x, int position)
 {
+    if (position >= x->positions)
+        return;
     x->awaited -= x->waits[position];
     x->waits[position] = false;
 }
@@ -35,6 +39,12 @@ void starting_failed(struct starting *x, int rank, int errnum)
         return;
     x->codes[rank] = errnum;
     x->failed++;
+}
+
+void starting_cancel(struct starting *x)
+{
+    for (int i = 0; i < x->ranks; i++)
+        starting_failed(x, i, ECANCELED);
 }
 
 enum starting_state starting_look(const struct starting *x, bool over)

@@ -13,9 +13,10 @@
 
 struct starting {
     bool *waits;             /* owned; by position (tree.h): it has not spoken yet */
+    int   positions;         /* those that came later have no ranks of it */
     int   awaited;           /* how many of them */
     int  *codes;             /* owned; by rank: 0, or why it does not run, as an errno */
-    int   failed;            /* how many of them */
+    int   ranks, failed;     /* how many there are; how many do not run */
 };
 
 enum starting_state { STARTING_OPEN, STARTING_DONE, STARTING_FAILED };
@@ -28,6 +29,9 @@ void starting_await(struct starting *x, int position);
 void starting_said(struct starting *x, int position);
 /* A rank does not run; its first reason counts. */
 void starting_failed(struct starting *x, int rank, int errnum);
+/* The job is not to be: ranks that have no reason of their own were given up with the
+ * others (ECANCELED). */
+void starting_cancel(struct starting *x);
 /* over: no rank of it runs. */
 enum starting_state starting_look(const struct starting *x, bool over);
 

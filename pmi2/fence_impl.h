@@ -41,8 +41,12 @@ struct fence_msg {
     size_t             len;
 };
 
-/* All its members are here. */
-static inline bool is_local(const struct fence *f) { return f->nhere == f->n; }
+/* It is decided here, as all its members are.  A fence of the whole job is the root's, which
+ * is to have the data by then: other jobs may be connected to this one. */
+static inline bool is_local(const struct fence *f)
+{
+    return f->nhere == f->n && (f->ranks || f->kind != FENCE_GROUP || is_root(f->job->server));
+}
 
 /* A waiting request of the round that is complete, or NULL. */
 struct request *fence_next_released(const struct fence *f);

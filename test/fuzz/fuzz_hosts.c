@@ -105,7 +105,7 @@ static void as_block(const char *text)
     start(&h, &p);
     MUST(hosts_add_list(&h, "localhost,n1:2", &e) == 0);
     h.fixed = p.nhosts;
-    if (hosts_pick(&h, text, &a, &slots, &e) == 0) {
+    if (hosts_pick(&h, text, NULL, &a, &slots, &e) == 0) {
         check(&p);
         MUST(p.hosts[1].slots == 2);
         MUST(a.nnodes >= 1 && slots >= (long)a.nnodes);

@@ -105,22 +105,13 @@ static void begin_disconnect(struct sim *s, int a, int b, struct want *w)
     s->changes[b][a] = w->serial;
 }
 
-/* A job that lives on one node only, and not the root's: its keys do not reach the root. */
-static bool is_elsewhere(const struct world *w)
-{
-    for (int i = 1; i < w->sim->nnodes; i++)
-        if (w->at[i].nlocal == w->nranks)
-            return true;
-    return false;
-}
-
 void links_begin(struct sim *s, struct rank *r, struct want *w)
 {
     int a = r->world->number, b = w->act.job;
     bool there = b < WORLDS;
 
     if (w->act.kind == A_GET_OF && there)
-        w->floor = w->act.b < KEYS && !is_elsewhere(s->worlds[b]) ? s->worlds[b]->rooted[w->act.a] : 0;
+        w->floor = w->act.b < KEYS ? s->worlds[b]->rooted[w->act.a] : 0;
     if (!there)
         return;
     if (w->act.kind == A_CONNECT)

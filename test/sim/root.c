@@ -126,19 +126,16 @@ void root_tick(struct world *w)
 
 /* --- what is heard ----------------------------------------------------- */
 
+/* As root_new_failed: with it go the rest of the same program there. */
 static void not_started(struct world *w, int rank, int errnum)
 {
-    if (w->spawn)
-        starting_failed(&w->starting, rank, errnum);
-    launch_failed_to_start(&w->launch, w->sim->now, rank, "exec", errnum);
-    root_cause(w, errnum == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE);
-}
+    const struct plan *p = &w->bundle.plan;
 
-static void never_ran(struct world *w, int rank)
-{
-    launch_never_ran(&w->launch, rank);
-    if (w->spawn)
-        starting_failed(&w->starting, rank, ECANCELED);
+    for (int i = rank; i < w->nranks && plan_app_of(p, i) == plan_app_of(p, rank); i++)
+        if (w->ranks[i].node == w->ranks[rank].node)
+            starting_failed(&w->starting, i, errnum);
+    launch_end(&w->launch, w->sim->now, 0);
+    root_cause(w, 0);
 }
 
 static void ended(struct world *w, int rank, int code)
@@ -176,7 +173,7 @@ void root_hear(struct world *w, const char *what, int rank, int code)
     else if (!strcmp(what, "not-started"))
         not_started(w, rank, code);
     else if (!strcmp(what, "never-ran"))
-        never_ran(w, rank);
+        launch_never_ran(l, rank);
     else if (!strcmp(what, "started"))
         starting_said(&w->starting, rank);
     else if (!strcmp(what, "lost"))

@@ -426,6 +426,8 @@ size_t spawn_preput(const struct world *w, int which, char *out);
 void spawn_ask(void *host, struct spawn *x);
 void spawn_turn(struct sim *s);          /* start what was asked for */
 void spawn_settle(struct world *w);
+/* The program of a rank. */
+const char *spawn_program(const struct bundle *b, int rank);
 void spawn_begin(struct node *n, struct world *w);       /* its part on a node */
 
 /* rank.c */

@@ -46,6 +46,8 @@ static int make_bundle(struct world *parent, struct spawn *x, struct bundle *b,
 {
     struct sim *s = parent->sim;
     long *used = calloc((size_t)s->nnodes, sizeof *used);
+    bool *lost = calloc((size_t)s->nnodes, sizeof *lost);
+    struct spawned_hosts hosts = { &s->main->bundle.plan, (size_t)s->nnodes, lost, used };
     char id[24];
     int rc;
 
@@ -54,13 +56,16 @@ static int make_bundle(struct world *parent, struct spawn *x, struct bundle *b,
 
         used[s->procs[i]->node] += state->pid && !state->ended;
     }
+    for (int i = 0; i < s->nnodes; i++)
+        lost[i] = s->nodes[i].given_up;
     snprintf(id, sizeof id, "sim-1.%d", s->nworlds);
-    rc = spawned_bundle(&parent->bundle, spawn_rank(x), spawn_wants(x), used, id, b, blame, e);
+    rc = spawned_bundle(&parent->bundle, spawn_rank(x), spawn_wants(x), &hosts, id, b, blame, e);
     free(used);
+    free(lost);
     return rc;
 }
 
-static const char *program_of(const struct bundle *b, int rank)
+const char *spawn_program(const struct bundle *b, int rank)
 {
     return b->plan.apps[plan_app_of(&b->plan, rank)].argv.v[0];
 }
@@ -72,7 +77,7 @@ static int check_bundle(struct sim *s, const struct bundle *b, struct spawn_blam
     for (int i = 0; i < b->place.size; i++) {
         int node = placement_node(&b->place, i), code = 0;
 
-        if (!node && !strcmp(program_of(b, i), "missing"))
+        if (!node && !strcmp(spawn_program(b, i), "missing"))
             code = ENOENT;
         if (s->nodes[node].given_up)
             code = EHOSTUNREACH;
@@ -155,10 +160,12 @@ void spawn_settle(struct world *w)
     w->spawn = NULL;
     w->refused = state == STARTING_FAILED;
     err_set(&why, ERR_OTHER, "not all processes could be started");
-    if (w->refused)
+    if (w->refused) {
+        starting_cancel(&w->starting);
         spawn_done(x, NULL, w->starting.codes, (size_t)w->nranks, &why);
-    else
+    } else {
         spawn_done(x, w->at[0].job, NULL, 0, NULL);
+    }
     node_after(&w->sim->nodes[0]);
 }
 
@@ -172,7 +179,7 @@ static bool find_programs(struct node *n, struct world *w)
     bool found = true;
 
     for (int i = 0; i < p->nlocal; i++)
-        if (!strcmp(program_of(&w->bundle, p->local[i]), "missing")) {
+        if (!strcmp(spawn_program(&w->bundle, p->local[i]), "missing")) {
             node_tell(n, w, "not-started", p->local[i], ENOENT);
             found = false;
         }
@@ -189,7 +196,7 @@ static void start_ranks(struct node *n, struct world *w)
     for (int i = 0; i < p->nlocal; i++) {
         struct rank *r = &w->ranks[p->local[i]];
 
-        if (go_on && !strcmp(program_of(&w->bundle, r->rank), "broken")) {
+        if (go_on && !strcmp(spawn_program(&w->bundle, r->rank), "broken")) {
             node_tell(n, w, "not-started", r->rank, ENOEXEC);
             go_on = false;
         }

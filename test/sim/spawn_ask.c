@@ -3,6 +3,7 @@
  * Programs are "good", "missing" (no node finds it) and "broken" (its exec fails). */
 #include "test/sim/sim.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,28 +165,48 @@ static int take_codes(const struct msg *m, int out[64])
     return n;
 }
 
-/* Every process runs, or the answer says that it does not. */
-static void check_codes(struct sim *s, const struct world *w, const struct msg *m, bool ok)
+/* Why a process of this job cannot run: its program, or its node.  Others have been given up
+ * with it, or with one before it. */
+static bool is_true(const struct world *w, int rank, int code)
 {
-    int codes[64], n = take_codes(m, codes), wrong = 0;
+    const char *program = spawn_program(&w->bundle, rank);
 
-    if (n != (ok ? 0 : w->nranks))
-        violation(s, "%d error codes of a spawn of %d", n, w->nranks);
-    for (int i = 0; i < w->nranks; i++) {
-        const struct rank *r = &w->ranks[i];
-        int code = n ? codes[i] : 0;
+    if (code == EHOSTUNREACH)
+        return w->sim->nodes[w->ranks[rank].node].given_up;
+    return code == ECANCELED || (code == ENOENT && !strcmp(program, "missing")) ||
+           (code == ENOEXEC && !strcmp(program, "broken"));
+}
 
-        wrong += code != 0;
-        if (!code && !r->born)
+/* All processes run. */
+static void check_started(struct sim *s, const struct world *w, const struct msg *m)
+{
+    int codes[64], n = take_codes(m, codes);
+
+    if (n)
+        violation(s, "%d error codes of a spawn that has gone well", n);
+    for (int i = 0; i < w->nranks; i++)
+        if (!w->ranks[i].born)
             violation(s, "job %d: rank %d is said to run, and does not", w->number, i);
-        if (code && r->born && !s->nodes[r->node].given_up)
-            violation(s, "job %d: rank %d runs, and its error code is %d", w->number, i, code);
-    }
-    for (int i = 0; !ok && i < w->nranks; i++)
-        if (w->ranks[i].born && !w->ranks[i].ended && !s->nodes[w->ranks[i].node].given_up)
+}
+
+/* None does any more, and why is said of each. */
+static void check_ended(struct sim *s, const struct world *w, const struct msg *m)
+{
+    int codes[64], n = take_codes(m, codes), causes = 0;
+
+    if (n != w->nranks)
+        violation(s, "%d error codes of a spawn of %d", n, w->nranks);
+    for (int i = 0; i < n && i < w->nranks; i++) {
+        const struct rank *r = &w->ranks[i];
+
+        causes += codes[i] != ECANCELED;
+        if (!is_true(w, i, codes[i]))
+            violation(s, "job %d: the error code of rank %d is %d", w->number, i, codes[i]);
+        if (r->born && !r->ended && !s->nodes[r->node].given_up)
             violation(s, "job %d was refused, and its rank %d runs still", w->number, i);
-    if (!ok && !wrong)
-        violation(s, "job %d was refused without an error code", w->number);
+    }
+    if (!causes)
+        violation(s, "job %d was refused, and no error code says why", w->number);
 }
 
 /* No job was made: for every process there is a code. */
@@ -221,8 +242,10 @@ void spawn_answered(struct sim *s, struct rank *r, const struct want *w, const s
         made->refused == ok || (ok && (!id || strcmp(id, made->id))))
         violation(s, "job %d rank %d: spawn %d is answered with rc=%s jobid=%s", r->world->number,
                   r->rank, w->serial, rc ? rc : "none", id ? id : "none");
+    else if (ok)
+        check_started(s, made, m);
     else
-        check_codes(s, made, m, ok);
+        check_ended(s, made, m);
     if (made)
         made->answered = true;
 }

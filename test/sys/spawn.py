@@ -351,6 +351,65 @@ def info_host(key):
     same([x.split()[0][4:] for x in seen[3:]], ["h0"] * 2, "hosts of 5 and 6")
 
 
+@cases([(f"info: hosts that are new: reached once, then used again, PMI-{w}", w) for w in (1, 2)])
+def new_hosts(where, w):
+    child = script("child", """
+        c = Client(2)
+        need(c.get("for-you") == "this", "preput")
+        need(await_key(c, c.full["spawner-jobid"], "early") == "yes", "a key of the parent's")
+        c.put("of-%d" % rank, str(rank))
+        c.fence()
+        need([c.get("of-%d" % i) for i in range(size)] == list(map(str, range(size))), "keys")
+        say("child of", size)
+        await_file("read-" + c.jobid())
+        c.finalize()
+    """)
+    parent = script("parent", f"""
+        c = Client({w})
+        c.put("early", "yes")
+        c.fence()
+        def wave(name, n):
+            job = started(c, command({child!r}, n=n, host=name), preput={{"for-you": "this"}})
+            if {w} == 2:
+                need(await_key(c, job, "of-%d" % (n - 1)) == str(n - 1), "a key of the child's")
+            touch("read-" + job)
+        if rank == 0:
+            wave("h7", 2)
+            wave("h7,h8,h[9-10]", 4)
+        elif rank == 1:
+            with open(HERE + "/hosts", "w") as f:
+                f.write("# a file\\nh9 slots=2\\n")
+            started(c, command("echo", "by file", n=2, hostfile=HERE + "/hosts"))
+            wave("h9", 2)
+        c.fence()
+        c.finalize()
+    """)
+    where = where or ("-launcher", "fork")
+    r = run(*where, "-vv", "-prepend-pattern", "%h ", "-n", 2, parent)
+    same(r.status, 0, f"status of {r}")
+    same(sorted(x for x in r.lines if x.endswith("2")), ["h7 child of 2"] * 2 +
+         ["h9 child of 2"] * 2, f"lines of {r}")
+    need({x for x in r.lines if x.endswith("4")} <= {f"h{i} child of 4" for i in (7, 8, 9, 10)} and
+         len(r.lines) == 10 and r.lines.count("h9 by file") == 2, "children of 4", repr(r))
+    answers = [m for m in r.messages if re.search("h(7|8|9|10) answers", m)]
+    same(len(answers), 4, f"servers started: {r}")
+
+
+@case("info: a host that cannot be reached is an error for who asks, with ssh's words")
+def no_host(where):
+    false = script("reach", "sys.stderr.write('no way to ' + sys.argv[-2] + chr(10)); sys.exit(255)")
+    parent = script("parent", """
+        c = Client(2)
+        for i in range(2):
+            r = spawn(c, command("true", n=2, host="far.away"))
+            say(r["rc"] != "0", r["errcodes"], "no way" in r["errmsg"])
+        started(c, command("echo", "here", n=1))
+        c.finalize()
+    """)
+    r = quiet(run("-launcher", "ssh", "-launcher-exec", false, "-n", 1, parent))
+    lines_are(r, *["True 113,113 True"] * 2, "here")
+
+
 @case("info: a key that means nothing is named with -v, and only then")
 def info_unknown(where):
     parent = script("parent", """
@@ -644,7 +703,8 @@ FAILURES = [
     ("a script whose interpreter is not there", 'command(HERE + "/broken", n=1)', [ENOENT]),
     ("a wdir that is not there", 'command("sleep", "50", n=2, wdir="/no/such/folder")',
      [ENOENT] * 2),
-    ("an unknown host", 'command("sleep", "50", n=2, host="no-such-host")', [EHOSTUNREACH] * 2),
+    ("a name that is no host's", 'command("sleep", "50", n=2, host="no/host")',
+     [EHOSTUNREACH] * 2),
     ("an empty list of hosts", 'command("sleep", "50", n=1, host=",")', [EHOSTUNREACH]),
     ("soft that is nothing", 'command("sleep", "50", n=1, soft="some")', [EINVAL]),
     ("soft that is more than maxprocs", 'command("sleep", "50", n=2, soft="3:9")', [EINVAL] * 2),
@@ -1170,7 +1230,7 @@ def failed_in_a_row(where):
         c = Client(2)
         for i in range(800):
             what = [command("/no/such", n=2), command(HERE + "/broken", n=2),
-                    command("true", n=1, host="nowhere"), command("true", n=0),
+                    command("true", n=1, host="-"), command("true", n=0),
                     command("true", n=1, wdir="/no/such")][i % 5]
             need(spawn(c, command("sleep", "50", n=2), what)["rc"] != "0", "refused", i)
             if i % 200 == 199:

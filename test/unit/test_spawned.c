@@ -125,6 +125,17 @@ static void make_request(struct spawn_request *r, const struct wish *w, size_t n
     buf_clear(&text);
 }
 
+/* On hosts that all are listed and alive. */
+static int spawn(const struct bundle *parent, int rank, const struct spawn_request *r,
+                 const long *used, const char *jobid, struct bundle *out,
+                 struct spawn_blame *blame, struct err *e)
+{
+    static const bool lost[HOSTS];
+    struct spawned_hosts hosts = { &parent->plan, HOSTS, lost, used };
+
+    return spawned_bundle(parent, rank, r, &hosts, jobid, out, blame, e);
+}
+
 /* Blocks as text: 2 ./a b (wdir) <path> A=x B=y, with ',' between, then where the ranks
  * are. */
 static void show(const struct bundle *b, struct buf *out)
@@ -176,7 +187,7 @@ static const struct {
     { "env: of one command only", 0, { { "a", { 0 }, 1, { "env", "X=1" } }, { "b", { 0 }, 1,
       { 0 } } }, { 0 }, "1 a (/first) A=first X=1, 1 b (/first) A=first @00" },
     { "host", 0, { { "c", { 0 }, 3, { "host", "two" } } }, { 0 }, "3 c (/first) A=first @111" },
-    { "hosts, in their order, in any case", 0, { { "c", { 0 }, 3, { "hosts", "THREE,,one," } } },
+    { "hosts, in their order, in any case", 0, { { "c", { 0 }, 3, { "hosts", "THREE,one" } } },
       { 0 }, "3 c (/first) A=first @220" },
     { "host and hosts: host", 0, { { "c", { 0 }, 1, { "hosts", "two", "host", "three" } } },
       { 0 }, "1 c (/first) A=first @2" },
@@ -207,8 +218,7 @@ static void test_cases(void **state)
         print_message("  %s\n", cases[i].name);
         make_parent(&parent);
         make_request(&r, cases[i].wishes, COMMANDS);
-        assert_int_equal(spawned_bundle(&parent, cases[i].rank, &r, cases[i].used, "job7", &out,
-                                        &blame, &e), 0);
+        assert_int_equal(spawn(&parent, cases[i].rank, &r, cases[i].used, "job7", &out, &blame, &e), 0);
         assert_string_equal(e.text, "");
         show(&out, &text);
         assert_string_equal(buf_bytes(&text), cases[i].want);
@@ -233,7 +243,7 @@ static void test_inherited(void **state)
     (void)state;
     make_parent(&parent);
     make_request(&r, &w, 1);
-    assert_int_equal(spawned_bundle(&parent, 2, &r, NULL, "job7", &out, &blame, &e), 0);
+    assert_int_equal(spawn(&parent, 2, &r, NULL, "job7", &out, &blame, &e), 0);
     bundle_clear(&parent);               /* nothing of it is borrowed */
     spawn_clear(&r);
     assert_string_equal(out.jobid, "job7");
@@ -278,7 +288,7 @@ static void test_unknown(void **state)
     make_parent(&parent);
     strlist_add(&parent.plan.warnings, "about the command line");
     make_request(&r, w, 2);
-    assert_int_equal(spawned_bundle(&parent, 0, &r, NULL, "j", &out, &blame, &e), 0);
+    assert_int_equal(spawn(&parent, 0, &r, NULL, "j", &out, &blame, &e), 0);
     assert_int_equal(out.plan.warnings.n, N_OF(warnings));
     for (size_t i = 0; i < N_OF(warnings); i++)
         assert_string_equal(out.plan.warnings.v[i], warnings[i]);
@@ -304,12 +314,12 @@ static const struct {
     { "env: no '='", { { "a", { 0 }, 1, { "env", "X=1\nY\nZ=2" } } }, 0, EINVAL,
       "env: NAME=VALUE, one a line, wanted" },
     { "env: no name", { { "a", { 0 }, 1, { "env", "=1" } } }, 0, EINVAL, "env: NAME=VALUE" },
-    { "a host that there is not", { { "a", { 0 }, 1, { "host", "one" } }, { "b", { 0 }, 1,
-      { "host", "one,four" } } }, 1, EHOSTUNREACH, "four is none of the hosts of this job" },
+    { "a name that is no host's", { { "a", { 0 }, 1, { "host", "one" } }, { "b", { 0 }, 1,
+      { "host", "one,fo/ur" } } }, 1, EHOSTUNREACH, "'fo/ur' is not a host name" },
     { "no host", { { "a", { 0 }, 1, { "host", "," } } }, 0, EHOSTUNREACH,
-      "the list of hosts is empty" },
+      "'' is not a host name" },
     { "an empty list of hosts", { { "a", { 0 }, 1, { "hosts", "" } } }, 0, EHOSTUNREACH,
-      "the list of hosts is empty" },
+      "'' is not a host name" },
     { "too many", { { "a", { 0 }, 1, { 0 } }, { "b", { 0 }, PLAN_RANKS_MAX, { 0 } } }, 0, EINVAL,
       "1000001 processes, at most 1000000" },
     { "far too many", { { "a", { 0 }, 2147483647, { 0 } }, { "b", { 0 }, 2147483647, { 0 } },
@@ -328,7 +338,9 @@ static void test_wrong(void **state)
         print_message("  %s\n", wrong[i].name);
         make_parent(&parent);
         make_request(&r, wrong[i].wishes, COMMANDS);
-        assert_int_equal(spawned_bundle(&parent, 0, &r, NULL, "j", &out, &blame, &e), -1);
+        assert_int_equal(spawn(&parent, 0, &r, NULL, "j", &out, &blame, &e), -1);
+        if (!strstr(e.text, wrong[i].error))
+            print_message("    %s\n", e.text);
         assert_non_null(strstr(e.text, wrong[i].error));
         assert_int_equal(blame.command, wrong[i].command);
         assert_int_equal(blame.code, wrong[i].code);
@@ -336,6 +348,58 @@ static void test_wrong(void **state)
         bundle_clear(&out);
         bundle_clear(&parent);
     }
+}
+
+/* The launcher knows two hosts more than the parent, and has lost one. */
+static const struct {
+    const char *name, *host;             /* NULL: anywhere */
+    int         rc;
+    const char *want;                    /* names of all hosts, or where the ranks are */
+} others[] = {
+    { "anywhere is on the listed ones that live", NULL, 0, "0022" },
+    { "a later one", "five", 0, "4444" },
+    { "the lost one, for whoever asks has to hear it", "two", 0, "1111" },
+    { "a new one", "five,new,four", 1, "one two three four five new" },
+    { "new ones, a range", "u@n[1-2],one", 1, "one two three four five n1 n2" },
+};
+
+static void test_others(void **state)
+{
+    static const bool lost[HOSTS + 2] = { false, true };
+    struct bundle parent, all;
+
+    (void)state;
+    make_parent(&parent);
+    make_parent(&all);
+    assert_non_null(plan_add_host(&all.plan, "four"));
+    assert_non_null(plan_add_host(&all.plan, "five"));
+    for (size_t i = 0; i < N_OF(others); i++) {
+        struct spawned_hosts hosts = { &all.plan, HOSTS, lost, NULL };
+        struct wish w = { "c", { 0 }, 4, { "host", others[i].host } };
+        struct spawn_request r;
+        struct spawn_blame blame;
+        struct buf text = BUF_INIT;
+        struct bundle out;
+        struct err e = { 0 };
+
+        print_message("  %s\n", others[i].name);
+        if (!others[i].host)
+            w.info[0] = NULL;
+        make_request(&r, &w, 1);
+        assert_int_equal(spawned_bundle(&parent, 0, &r, &hosts, "j", &out, &blame, &e),
+                         others[i].rc);
+        assert_string_equal(e.text, "");
+        for (int k = 0; k < out.place.size; k++)
+            buf_printf(&text, "%d", placement_node(&out.place, k));
+        for (size_t k = 0; others[i].rc && k < out.plan.nhosts; k++)
+            buf_printf(&text, "%s%s", k ? " " : "", out.plan.hosts[k].name);
+        assert_string_equal(buf_bytes(&text), others[i].want);
+        buf_clear(&text);
+        spawn_clear(&r);
+        bundle_clear(&out);
+    }
+    bundle_clear(&parent);
+    bundle_clear(&all);
 }
 
 /* As many as there may be; a name of any length. */
@@ -352,13 +416,13 @@ static void test_large(void **state)
     (void)state;
     make_parent(&parent);
     make_request(&r, &most, 1);
-    assert_int_equal(spawned_bundle(&parent, 0, &r, NULL, "j", &out, &blame, &e), 0);
+    assert_int_equal(spawn(&parent, 0, &r, NULL, "j", &out, &blame, &e), 0);
     assert_int_equal(out.place.size, PLAN_RANKS_MAX);
     spawn_clear(&r);
     bundle_clear(&out);
     memset(name, 'x', sizeof name - 1);
     make_request(&r, &named, 1);
-    assert_int_equal(spawned_bundle(&parent, 0, &r, NULL, "j", &out, &blame, &e), -1);
+    assert_int_equal(spawn(&parent, 0, &r, NULL, "j", &out, &blame, &e), -1);
     assert_int_equal(blame.code, EHOSTUNREACH);
     spawn_clear(&r);
     bundle_clear(&out);
@@ -389,7 +453,7 @@ static void test_no_memory(void **state)
         int rc;
 
         memory_after(n++);
-        rc = spawned_bundle(&parent, 0, &r, used, "j", &out, &blame, &e);
+        rc = spawn(&parent, 0, &r, used, "j", &out, &blame, &e);
         memory_end();
         assert_int_equal(rc, memory_hit ? -1 : 0);
         assert_true(!memory_hit || e.code == ERR_NOMEM);
@@ -407,7 +471,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_soft), cmocka_unit_test(test_cases),
         cmocka_unit_test(test_inherited), cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_wrong), cmocka_unit_test(test_large),
+        cmocka_unit_test(test_wrong), cmocka_unit_test(test_others), cmocka_unit_test(test_large),
         cmocka_unit_test(test_no_memory),
     };
 

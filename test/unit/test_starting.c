@@ -16,18 +16,19 @@
 enum { RANKS = 3, POSITIONS = 4 };
 
 /* A story is words: w2 position 2 has ranks, s2 it has spoken, f1 rank 1 does not run, as
- * of ENOENT, e1 the same, as of EACCES; o open, d done, r refused: what is so while ranks
+ * of ENOENT, e1 the same, as of EACCES; c the others are cancelled; o open, d done, r refused: what is so while ranks
  * run; O, D, R: once they have ended. */
 static const struct { const char *name, *words; int codes[RANKS]; } stories[] = {
     { "ranks of this host only", "d D", { 0 } },
     { "others are awaited", "w1 w3 o O s1 o O s3 d D", { 0 } },
     { "in any order", "w1 w2 w3 s3 s1 o s2 d", { 0 } },
     { "once each", "w2 w2 w1 s2 s2 o s1 d", { 0 } },
-    { "who was not awaited", "w2 s1 s3 o s2 d", { 0 } },
+    { "who was not awaited, or came later", "w2 s1 s3 s4 s9 o s2 d", { 0 } },
     { "a failure: when all have ended", "w1 f2 o O s1 o R", { 0, 0, ENOENT } },
     { "here", "f0 o R", { ENOENT } },
     { "told after its position has spoken", "w1 w2 s1 f1 o O s2 o R", { 0, ENOENT } },
     { "the first reason counts", "f1 e1 e0 o R", { EACCES, ENOENT } },
+    { "the others are cancelled", "f1 c R", { ECANCELED, ENOENT, ECANCELED } },
     { "all of them", "f0 f1 f2 o R", { ENOENT, ENOENT, ENOENT } },
 };
 
@@ -41,6 +42,7 @@ static void play(struct starting *x, const char *word)
     case 's': starting_said(x, n); break;
     case 'f': starting_failed(x, n, ENOENT); break;
     case 'e': starting_failed(x, n, EACCES); break;
+    case 'c': starting_cancel(x); break;
     default:
         assert_non_null(strchr(states, *word));
         n = (int)(strchr(states, *word) - states);
