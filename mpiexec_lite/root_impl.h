@@ -13,6 +13,7 @@
 #include "mpiexec_lite/launch.h"
 #include "mpiexec_lite/remote.h"
 #include "mpiexec_lite/root.h"
+#include "mpiexec_lite/starting.h"
 
 #include <limits.h>
 
@@ -29,7 +30,6 @@ struct position {                /* a server of the tree */
 
 struct job_at {                  /* a job's part at a position */
     bool     loud;               /* more output of its ranks may come */
-    bool     awaited;            /* it has not said yet that it has started them */
 };
 
 struct root_job {
@@ -41,9 +41,9 @@ struct root_job {
     struct crew       crew;      /* the ranks of this host */
     struct launch     launch;
     struct job_at    *at;        /* owned; by position */
-    int               loud, awaited;     /* how many positions are */
+    int               loud;      /* how many positions are */
     struct spawn     *spawn;     /* who waits to hear that it runs; NULL: nobody */
-    int              *codes;     /* owned; for spawn: how each rank failed to start */
+    struct starting   starting;  /* what is to be heard */
     bool              started, refused;  /* refused: its start failed */
     bool              closing_streams, followed, done;
     double            over, ended;       /* when the last rank ended, and when that, or a

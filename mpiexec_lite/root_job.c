@@ -202,7 +202,7 @@ void root_job_free(struct root_job *j)
         bundle_clear(&j->bundle);
     }
     free(j->at);
-    free(j->codes);
+    starting_clear(&j->starting);
     TAILQ_REMOVE(&j->root->jobs, j, in_root);
     free(j);
 }
@@ -305,8 +305,8 @@ void root_job_lose(struct root_job *j, int position)
     int n = placement_ranks(&j->bundle.place, node, &ranks);
 
     for (int i = 0; j->started && i < n; i++) {
-        if (!j->launch.ranks[ranks[i]].ended)
-            job_rank_lost(j->crew.job, ranks[i]);
+        job_rank_lost(j->crew.job, ranks[i]);    /* also one that has ended: its server may
+                                                    not have told the core's */
         launch_lost(&j->launch, ranks[i]);
         root_new_lost(j, ranks[i]);
     }
@@ -344,6 +344,8 @@ double root_job_step(struct root_job *j, double now)
     root_new_look(j);
     if (j->done || j->spawn || !launch_over(&j->launch) || (!j->started && !j->launch.ending))
         return 0;
+    if (j->launch.ending && !j->followed)
+        return now;                      /* it was just told that it had started */
     if (!(j->over > 0))
         j->over = now;
     if (j->launch.ending && !(j->ended > 0))
@@ -362,7 +364,7 @@ double root_job_step(struct root_job *j, double now)
 /* Whether b is to end as a has. */
 static bool follows(struct root_job *b, struct root_job *a)
 {
-    if (b == a || b->launch.ending || b->done || a->spawn || a->refused)
+    if (b == a || b->launch.ending || b->done || a->refused)
         return false;
     return a->launch.timed_out ||
            (a->crew.job && b->crew.job && job_connected(a->crew.job, b->crew.job));
@@ -392,9 +394,11 @@ void root_jobs_follow(struct root *r)
 {
     struct root_job *j;
 
-    TAILQ_FOREACH(j, &r->jobs, in_root)
-        if (j->launch.ending && !j->followed) {
-            j->followed = true;
-            lead(j);
-        }
+    TAILQ_FOREACH(j, &r->jobs, in_root) {
+        if (!j->launch.ending || j->followed || j->spawn)
+            continue;                    /* of one that is being started it is not known yet
+                                            whether it is refused */
+        j->followed = true;
+        lead(j);
+    }
 }

@@ -42,47 +42,31 @@ void root_refuse_asked(struct root *r, const char *why)
 
 /* --- started ----------------------------------------------------------- */
 
-static bool failed(const struct root_job *j)
-{
-    for (int i = 0; i < j->launch.size; i++)
-        if (j->codes[i])
-            return true;
-    return false;
-}
-
-/* Those that were, or would have been, fine. */
-static void cancel_others(struct root_job *j)
-{
-    for (int i = 0; i < j->launch.size; i++)
-        if (!j->codes[i])
-            j->codes[i] = ECANCELED;
-}
-
-/* Who has asked is told once it is known how all have fared; where some failed, when
- * the others have been ended. */
+/* Who has asked is told once it is known how all have fared. */
 static void settle(struct root_job *j)
 {
+    enum starting_state state = j->spawn ? starting_look(&j->starting, launch_over(&j->launch))
+                                         : STARTING_OPEN;
     struct spawn *s = j->spawn;
     struct err why;
 
-    if (!s || j->awaited)
+    if (state == STARTING_OPEN)
         return;
-    if (!failed(j)) {
-        j->spawn = NULL;
+    j->spawn = NULL;
+    j->refused = state == STARTING_FAILED;
+    if (!j->refused) {
         spawn_done(s, j->crew.job, NULL, 0, NULL);
-    } else if (launch_over(&j->launch)) {
-        j->spawn = NULL;
-        j->refused = true;
-        cancel_others(j);
-        err_set(&why, ERR_OTHER, "not all processes could be started");
-        spawn_done(s, NULL, j->codes, (size_t)j->launch.size, &why);
+        return;
     }
+    starting_cancel(&j->starting);
+    err_set(&why, ERR_OTHER, "not all processes could be started");
+    spawn_done(s, NULL, j->starting.codes, (size_t)j->launch.size, &why);
 }
 
 void root_new_started(struct root_job *j, int position)
 {
-    j->awaited -= j->at[position].awaited;
-    j->at[position].awaited = false;
+    if (j->spawn)
+        starting_said(&j->starting, position);
     settle(j);
 }
 
@@ -93,8 +77,8 @@ static void set_codes(struct root_job *j, int rank, int errnum)
     int node = placement_node(&j->bundle.place, rank);
 
     for (int i = rank; i < j->launch.size && plan_app_of(&j->bundle.plan, i) == app; i++)
-        if (!j->codes[i] && placement_node(&j->bundle.place, i) == node)
-            j->codes[i] = errnum;
+        if (placement_node(&j->bundle.place, i) == node)
+            starting_failed(&j->starting, i, errnum);
 }
 
 void root_new_failed(struct root_job *j, double now, int rank, const char *step, int errnum)
@@ -107,8 +91,8 @@ void root_new_failed(struct root_job *j, double now, int rank, const char *step,
 
 void root_new_lost(struct root_job *j, int rank)
 {
-    if (j->spawn && !j->codes[rank])
-        j->codes[rank] = EHOSTUNREACH;
+    if (j->spawn)
+        starting_failed(&j->starting, rank, EHOSTUNREACH);
 }
 
 void root_new_look(struct root_job *j)
@@ -232,9 +216,8 @@ static int await(struct root_job *j, struct spawn_blame *blame, struct err *e)
     const struct placement *place = &j->bundle.place;
     struct root *r = j->root;
 
-    j->codes = calloc((size_t)place->size, sizeof *j->codes);
-    if (!j->codes)
-        return err_set(e, ERR_NOMEM, "no memory for %d ranks", place->size);
+    if (starting_init(&j->starting, place->size, r->servers, e) < 0)
+        return -1;
     for (size_t i = 0; i < place->nruns; i++) {
         const struct run *run = &place->runs[i];
         int position = r->positions[run->node];
@@ -246,8 +229,8 @@ static int await(struct root_job *j, struct spawn_blame *blame, struct err *e)
                    ? err_set(e, ERR_OTHER, "%s", r->at[position].why)
                    : err_set(e, ERR_OTHER, "%s is lost", r->plan->hosts[run->node].name);
         }
-        j->awaited += position && !j->at[position].awaited;
-        j->at[position].awaited = position > 0;
+        if (position)
+            starting_await(&j->starting, position);
     }
     return 0;
 }
@@ -257,7 +240,7 @@ static int send_bundle(struct root_job *j, struct err *e)
     struct buf bytes = BUF_INIT;
     struct msg m;
 
-    if (!j->awaited)
+    if (!j->starting.awaited)
         return 0;
     bundle_write(&j->bundle, &bytes);
     if (bytes.failed || bytes.len > LINK_PAYLOAD) {

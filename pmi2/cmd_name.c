@@ -1,8 +1,9 @@
 /* cmd_name.c - the name service: publish, unpublish, lookup.
  *
  * The root answers.  Where the host has a resident server (host op name), that is asked;
- * else names live as long as the launcher, only the job that published one may take it
- * back, and a lookup that waits does so here. */
+ * else names are kept here, as long as their persistence says and at most as long as the
+ * launcher lives, only the job that published one may take it back, and a lookup that waits
+ * does so here. */
 #include "pmi2/core.h"
 
 #include <stdio.h>
@@ -71,16 +72,36 @@ void names_free(struct server *s)
         ask_free(a);
 }
 
+/* What is kept of a name of this launcher: a digit for how long, and the port. */
+static enum name_persistence persistence_of(const struct kvs_entry *found)
+{
+    return (enum name_persistence)(*found->value - '0');
+}
+
 /* What waits here, and nobody waits for it. */
 static bool is_idle(const struct name_ask *a)
 {
     return a->here && !a->peer && TAILQ_EMPTY(&a->waiters.list);
 }
 
+/* Names end with the job that has published them, unless it wanted otherwise. */
+static void end_names(struct kvs *names, int number)
+{
+    struct kvs_entry found;
+
+    for (size_t i = 0; kvs_at(names, i, &found);)
+        if (found.src != number || persistence_of(&found) == PERSIST_INDEFINITE)
+            i++;
+        else
+            kvs_remove(names, found.key);
+}
+
 void names_forget(struct server *s, const struct job *j, const struct peer *p)
 {
     struct name_ask *a, *next;
 
+    if (j)
+        end_names(s->names, j->number);
     for (a = TAILQ_FIRST(&s->names_asked); a; a = next) {
         next = TAILQ_NEXT(a, in_server);
         if (j && a->job == j)
@@ -117,17 +138,32 @@ static int find(struct job *j, const char *name, struct kvs_entry *out)
            kvs_get(names, spell(j, name, false).text, out);
 }
 
+/* The port of a name that a job sees, valid until the next publish; or NULL.  A name may be
+ * there for the first who looks it up only. */
+static const char *look_up(struct job *j, const char *name)
+{
+    struct kvs_entry found;
+
+    if (!find(j, name, &found))
+        return NULL;
+    if (persistence_of(&found) == PERSIST_FIRST_READ)
+        kvs_remove(j->server->names, found.key);
+    return found.value + 1;
+}
+
 static int add_here(struct job *j, const struct name_want *w, struct err *e)
 {
     struct kvs *names = j->server->names;
     struct local_name key = spell(j, w->name, w->range == RANGE_JOB);
+    char text[LIMIT_PORT + 2];
     struct kvs_entry found;
+    int len = snprintf(text, sizeof text, "%d%.*s", (int)w->persistence, LIMIT_PORT, w->port);
 
     if (kvs_get(names, key.text, &found))
         return err_set(e, ERR_INVALID_KEY, "service %.64s is published already", w->name);
     if (kvs_count(names) >= LIMIT_NAMES)
         return err_set(e, ERR_NOMEM, "more than %d names are published", LIMIT_NAMES);
-    return kvs_put(names, j->number, key.text, w->port, strlen(w->port), e);
+    return kvs_put(names, j->number, key.text, text, (size_t)len, e);
 }
 
 static int remove_here(struct job *j, const struct name_want *w, struct err *e)
@@ -146,19 +182,16 @@ static int remove_here(struct job *j, const struct name_want *w, struct err *e)
 static enum outcome run_here(struct job *j, const struct name_want *w, const char **port,
                              struct err *e)
 {
-    struct kvs_entry found;
-
     *port = NULL;
     if (w->op == NAME_PUBLISH)
         return add_here(j, w, e) < 0 ? FAILED : REPLY;
     if (w->op == NAME_UNPUBLISH)
         return remove_here(j, w, e) < 0 ? FAILED : REPLY;
-    if (!find(j, w->name, &found)) {
-        err_set(e, ERR_OTHER, "service_not_found");
-        return NOT_FOUND;
-    }
-    *port = found.value;
-    return REPLY;
+    *port = look_up(j, w->name);
+    if (*port)
+        return REPLY;
+    err_set(e, ERR_OTHER, "service_not_found");
+    return NOT_FOUND;
 }
 
 /* --- answers ----------------------------------------------------------- */
@@ -196,7 +229,8 @@ static struct name_ask *waiting_for(struct job *j, const char *name)
     struct name_ask *a;
 
     TAILQ_FOREACH(a, &j->server->names_asked, in_server)
-        if (a->here && a->job && !strcmp(a->want.name, name) && find(a->job, name, &found))
+        if (a->here && !is_idle(a) && a->job && !strcmp(a->want.name, name) &&
+            find(a->job, name, &found))
             return a;
     return NULL;
 }
@@ -205,13 +239,11 @@ static struct name_ask *waiting_for(struct job *j, const char *name)
 static void wake(struct job *j, const char *name)
 {
     struct name_ask *a;
-    struct kvs_entry found;
 
     while ((a = waiting_for(j, name))) {
         char port[LIMIT_PORT + 1];
 
-        find(a->job, name, &found);
-        snprintf(port, sizeof port, "%s", found.value);
+        snprintf(port, sizeof port, "%s", look_up(a->job, name));
         answer(a, REPLY, port, NULL);
     }
 }
