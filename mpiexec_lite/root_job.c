@@ -356,6 +356,8 @@ void root_jobs_follow(struct root *r)
         if (!j->launch.ending || j->followed)
             continue;
         j->followed = true;
+        if (j->crew.job)
+            job_failed(j->crew.job, j->launch.status);
         TAILQ_FOREACH(k, &r->jobs, in_root)
             if (follows(k, j))
                 follow(k, j);
