@@ -469,8 +469,11 @@ static void clear(struct root *r)
         strlist_clear(&r->main->bundle.envs[a]);
     if (r->main)
         free(r->main->bundle.envs);
-    while ((j = TAILQ_FIRST(&r->jobs)))
+    while ((j = TAILQ_FIRST(&r->jobs))) {
+        if (!j->done && j->crew.job)     /* cut off */
+            job_failed(j->crew.job, EXIT_LAUNCHER);
         root_job_free(j);
+    }
     root_foreign_clear(r);
     if (r->node.buffer)
         node_clear(&r->node);

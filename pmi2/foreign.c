@@ -533,7 +533,7 @@ static int on_failed(struct far *f, const struct msg *m, struct err *e)
 
     if (!job || msg_number(m, "status", 1, 255, &status, e) < 0)
         return err_set(e, ERR_INVALID_ARG, "a job and a status wanted");
-    if (x && x->far)
+    if (x && x->far && !x->failed_with)
         x->failed_with = (int)status;
     return 0;
 }

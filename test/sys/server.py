@@ -723,4 +723,5 @@ except (EOFError, OSError):
         raise Wrong("the launcher has called another user's socket")
 
 
-main()
+if __name__ == "__main__":
+    main()
