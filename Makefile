@@ -156,7 +156,7 @@ soak: all
 LOOP_FILES = fatal.c front.c root.c root_impl.h conn.c conn.h feed.c feed.h listen.c listen.h \
              output.c output.h sink.c sink.h link.c link.h munger.c \
              callback.c callback.h sealed.c sealed.h dial.c remote.c topology.c topology.h \
-             dialog.c dialog.h naming.c
+             dialog.c dialog.h naming.c foreign.c
 layers:
 	@bad=0; look() { if grep -nE "$$1" $$2; then bad=1; fi; }; \
 	look '#include "(pmi2|pmix_ext|mpiexec_lite)/' "wire/*.[ch]"; \

@@ -48,6 +48,8 @@ struct naming {
     double          retry_at, retry;     /* while it is not connected */
     double          heard;               /* the last message */
     bool            pinged;              /* since then */
+    int           (*take)(void *host, const struct msg *m, struct err *e);
+    void           *taker;               /* its host */
     struct msg      out;
     ev_timer        tick;
 };
@@ -223,6 +225,8 @@ static int on_message(void *host, struct dialog *d, const struct msg *m, struct 
         return -1;
     n->heard = now_seconds();
     n->pinged = false;
+    if (n->take && !strncmp(m->cmd, "introduc", 8))
+        return n->take(n->taker, m, e);
     q = find(n, id);
     if (q) {
         rc = take_answer(n, q, m, e);
@@ -423,4 +427,25 @@ void naming_ask(struct naming *n, struct name_ask *a)
     else
         n->retry_at = earlier(n->retry_at, now_seconds());
     set_timer(n);
+}
+
+void naming_introduces(struct naming *n,
+                       int (*take)(void *host, const struct msg *m, struct err *e), void *host)
+{
+    n->take = take;
+    n->taker = host;
+}
+
+struct msg *naming_begin(struct naming *n, const char *cmd, long long *id)
+{
+    if (!n->connected)
+        return NULL;
+    begin(n, cmd);
+    *id = n->id;
+    return &n->out;
+}
+
+void naming_send(struct naming *n)
+{
+    dialog_send(&n->dialog, &n->out);
 }

@@ -37,4 +37,12 @@ void naming_end_job(struct naming *n, const char *id);
 /* Host operation name of the core. */
 void naming_ask(struct naming *n, struct name_ask *a);
 
+/* Introductions (resident.h), for whom the rest here does not care: messages about them
+ * are handed to take, which returns -1 and e if they make no sense. */
+void naming_introduces(struct naming *n,
+                       int (*take)(void *host, const struct msg *m, struct err *e), void *host);
+/* Begin such a message, *id: its number; NULL: the server is not there.  And send it. */
+struct msg *naming_begin(struct naming *n, const char *cmd, long long *id);
+void naming_send(struct naming *n);
+
 #endif

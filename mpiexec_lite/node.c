@@ -2,6 +2,7 @@
 #include "mpiexec_lite/crew.h"
 
 #include "mpiexec_lite/fatal.h"
+#include "mpiexec_lite/foreign.h"
 #include "mpiexec_lite/link.h"
 #include "mpiexec_lite/trace.h"
 #include "pmix_ext/commands.h"
@@ -194,6 +195,19 @@ static void op_peer_send_all(void *host, void *const *links, size_t n, const cha
     blob_drop(b);
 }
 
+static bool op_introduce(void *host, struct far_ask *a)
+{
+    struct node *n = host;
+
+    return n->ops->introduce(n->host, a);
+}
+
+static void op_far_send(void *host, void *link, const char *frame, size_t len)
+{
+    (void)host;
+    foreign_send(link, frame, len);
+}
+
 /* --- connections ------------------------------------------------------- */
 
 static void on_closed(void *host, struct pmi_conn *x, struct member *m)
@@ -262,7 +276,8 @@ static int add_server(struct node *n, struct err *e)
                             op_stuck, op_log, n->args.trace ? op_trace : NULL, op_peer_send,
                             op_peer_send_all, n->ops->spawn ? op_spawn : NULL,
                             n->ops->name ? op_name : NULL, n->ops->timer ? op_timer : NULL,
-                            op_find, op_died };
+                            op_find, op_died, n->ops->introduce ? op_introduce : NULL,
+                            op_far_send };
     const struct plan *p = n->args.plan;
     struct server_options options = { .pmi1_subversion = p->pmi1_subversion,
                                       .fault_tolerant = p->keep_going,

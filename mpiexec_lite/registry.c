@@ -443,6 +443,13 @@ bool registry_runs(const struct registry *r, uid_t owner, const char *id)
     return *id && find_job(r, owner, id);
 }
 
+void *registry_client(const struct registry *r, uid_t owner, const char *id)
+{
+    const struct job *j = find_job(r, owner, id);
+
+    return j ? j->j.client : NULL;
+}
+
 static int count_jobs(const struct registry *r, uid_t owner)
 {
     const struct job *j;

@@ -99,6 +99,8 @@ void registry_cancel(struct registry *r, const void *ticket);
  * owner is replaced: its launcher has connected again.  0, or -1 and e. */
 int  registry_job(struct registry *r, const struct reg_job *j, struct err *e);
 bool registry_runs(const struct registry *r, uid_t owner, const char *id);
+/* The client whose launcher runs it; NULL: it does not run. */
+void *registry_client(const struct registry *r, uid_t owner, const char *id);
 /* The job has ended; of this client only.  id NULL: all of them. */
 void registry_job_end(struct registry *r, const void *client, const char *id);
 

@@ -309,6 +309,7 @@ struct resident *resident_new(const struct resident_args *args, struct err *e)
     TAILQ_INIT(&r->clients);
     LIST_INIT(&r->tickets);
     TAILQ_INIT(&r->replies);
+    TAILQ_INIT(&r->meetings);
     msg_init(&r->out);
     if (prepare(r, e) == 0)
         return r;

@@ -22,7 +22,16 @@
  *                                          if these are not all
  *   list-jobs       after               -> likewise: serial owner job pid size host
  *                                          command since
+ *   introduce       job                 -> path, secret, answer: of the launcher of that
+ *                                          job, if it is the asker's user's
  *   ping
+ *
+ * A launcher whose job is asked for by introduce is told, without having asked (id=0):
+ *
+ *   introduce-to    number secret       somebody of your user wants to call: listen; says
+ *                   answer              introduced number=N with path, or errmsg
+ *
+ * The one that calls shows secret, the other answer (mpiexec_lite/foreign.h).
  *
  * A reply is CMD-response with id, rc, and errmsg where rc is not 0.  One turn of the loop
  * takes what has come, commits once, and then sends the replies: what has been answered

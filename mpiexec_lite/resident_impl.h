@@ -1,5 +1,6 @@
 /* resident_impl.h - what the resident server's source files share: resident.c (its socket,
- * its clients, the loop) and resident_serve.c (requests and their replies). */
+ * its clients, the loop), resident_serve.c (requests and their replies) and resident_meet.c
+ * (launchers that are introduced to each other). */
 #ifndef MPIEXEC_LITE_RESIDENT_IMPL_H
 #define MPIEXEC_LITE_RESIDENT_IMPL_H
 
@@ -27,6 +28,14 @@ struct ticket {                  /* a lookup that waits */
 };
 LIST_HEAD(tickets, ticket);
 
+struct meeting {                 /* of two launchers: see resident_meet.c */
+    struct client *asks, *asked;
+    long long      id, number;   /* of the question; of the meeting */
+    char           secret[33], answer[33];
+    TAILQ_ENTRY(meeting) in_all;
+};
+TAILQ_HEAD(meetings, meeting);
+
 struct reply {                   /* until the commit */
     struct client *client;
     char           cmd[20];
@@ -46,6 +55,8 @@ struct resident {
     struct clients   clients;
     struct tickets   tickets;
     struct replies   replies;
+    struct meetings  meetings;
+    long long        meeting;    /* number of the last one */
     int              nclients, most, most_of_user;
     struct msg       out;        /* the reply that is being built, and its name */
     char             name[40];
@@ -56,6 +67,11 @@ struct resident {
     double           due;
     bool             broken;
 };
+
+/* resident_meet.c: requests, as resident_serve.c has them; that client is gone. */
+int  resident_introduce(struct client *c, const struct msg *m, long long id, struct err *e);
+int  resident_introduced(struct client *c, const struct msg *m, long long id, struct err *e);
+void resident_part(struct client *c);
 
 /* resident_serve.c */
 extern const struct registry_ops resident_ops;

@@ -360,7 +360,8 @@ static const struct { const char *cmd; request_fn *run; } requests[] = {
     { "hello", on_hello }, { "job", on_job }, { "job-end", on_job_end },
     { "name-publish", on_publish }, { "name-unpublish", on_unpublish },
     { "name-lookup", on_lookup }, { "list-names", on_list }, { "list-jobs", on_list },
-    { "ping", on_ping },
+    { "ping", on_ping }, { "introduce", resident_introduce },
+    { "introduced", resident_introduced },
 };
 
 /* A request_fn says 0: r->out is the reply; 1: it has been seen to; -1 and e. */
@@ -395,6 +396,7 @@ void resident_forget(struct client *c)
     struct ticket *t, *nt;
     struct reply *x, *nx;
 
+    resident_part(c);
     for (t = LIST_FIRST(&r->tickets); t; t = nt) {
         nt = LIST_NEXT(t, in_all);
         if (t->client != c)

@@ -207,6 +207,7 @@ static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
     TAILQ_FOREACH(j, &r->jobs, in_root)
         launch_tick(&j->launch, now);
     root_start_asked(r);
+    root_foreign_follow(r);
     root_jobs_follow(r);
     server_flush(r->node.server);
     due = earlier(step_jobs(r, now), watch_silent(r, now));
@@ -431,6 +432,7 @@ static int prepare(struct root *r, struct err *e)
     if (root_places_init(r, e) < 0 || prepare_node(r, e) < 0 || make_main(r, e) < 0 ||
         root_write_bundle(r, e) < 0 || root_input_init(r, e) < 0 || root_names_init(r, e) < 0)
         return -1;
+    root_foreign_init(r);
     if (r->plan->stdin_mode == STDIN_RANK && r->main->crew.n)
         output_set_input(r->main->crew.output, STDIN_FILENO);
     watch(r);
@@ -473,8 +475,12 @@ static void clear(struct root *r)
         strlist_clear(&r->main->bundle.envs[a]);
     if (r->main)
         free(r->main->bundle.envs);
-    while ((j = TAILQ_FIRST(&r->jobs)))
+    while ((j = TAILQ_FIRST(&r->jobs))) {
+        if (!j->done && j->crew.job)     /* cut off */
+            job_failed(j->crew.job, EXIT_LAUNCHER);
         root_job_free(j);
+    }
+    root_foreign_clear(r);
     if (r->node.buffer)
         node_clear(&r->node);
     root_names_clear(r);

@@ -1,8 +1,9 @@
 /* root_impl.h - what the root's source files share: root.c (the loop, signals, the end of
  * the run), root_job.c (a job from its start to its end), root_new.c (jobs that ranks
  * start), root_hosts.c (hosts that come later), root_names.c (names beyond this launcher),
- * root_node.c (ranks of this host and all output), root_spread.c (bringing up the servers of
- * other nodes), root_tree.c (these servers) and root_input.c (stdin). */
+ * root_foreign.c (jobs of other launchers), root_node.c (ranks of this host and all output),
+ * root_spread.c (bringing up the servers of other nodes), root_tree.c (these servers) and
+ * root_input.c (stdin). */
 #ifndef MPIEXEC_LITE_ROOT_IMPL_H
 #define MPIEXEC_LITE_ROOT_IMPL_H
 
@@ -77,6 +78,7 @@ struct root {
     struct remotes    below;
     struct callback  *callback;  /* -launcher tcp and manual; else NULL */
     struct naming    *naming;    /* the resident server for names; NULL: none */
+    struct foreign   *foreign;   /* links to other launchers; NULL: there can be none */
     struct root_timers timers;   /* of the core */
     struct position  *at;        /* by position */
     int              *positions; /* by node */
@@ -177,6 +179,13 @@ void root_names_end(struct root_job *j);
 bool root_names_ask(void *host, struct name_ask *a);
 void root_timer(void *host, unsigned id, double seconds);
 void root_names_clear(struct root *r);           /* after the core */
+
+/* root_foreign.c */
+void root_foreign_init(struct root *r);          /* after the names */
+void root_foreign_clear(struct root *r);         /* after the jobs, before the core */
+bool root_introduce(void *host, struct far_ask *a);
+/* Jobs that are connected to one of another launcher that has failed end with it. */
+void root_foreign_follow(struct root *r);
 
 /* root_node.c */
 extern const struct node_ops root_node_ops;

@@ -399,6 +399,8 @@ void root_jobs_follow(struct root *r)
             continue;                    /* of one that is being started it is not known yet
                                             whether it is refused */
         j->followed = true;
+        if (j->crew.job)
+            job_failed(j->crew.job, j->launch.status);
         lead(j);
     }
 }

@@ -82,6 +82,7 @@ struct client {
     bool        shows_abort; /* the server shows the text of an abort */
     bool        thrids;      /* the server knows them: calls overlap, values are long */
     bool        read_only;   /* the server knows puts that are read-only */
+    bool        copies;      /* the server takes copies of another job's keys */
     bool        trace;       /* PMI2_DEBUG or PMI_DEBUG is set: messages go to stderr */
     int         spawned, size, rank, appnum;
     int         version, subversion;     /* the server's; 0.0 until it told */
@@ -187,13 +188,27 @@ int client_publish(struct client *c, const char *name, const char *port, struct 
 int client_lookup(struct client *c, const char *name, struct buf *out, struct err *e);
 int client_unpublish(struct client *c, const char *name, struct err *e);
 int client_job_id(struct client *c, struct buf *out, struct err *e);
-int client_connect(struct client *c, const char *jobid, struct err *e);
 int client_disconnect(struct client *c, const char *jobid, struct err *e);
 
 /* Give value to both neighbours of the ring of the job's processes; theirs are
  * appended to left and right, pos is ours in the ring. */
 int client_ring(struct client *c, const char *value, int *pos, struct buf *left,
                 struct buf *right, struct err *e);
+
+/* --- connecting ------------------------------------------------ client_connect.c */
+
+struct client_channel {      /* to the process that leads the other job; all borrowed */
+    int (*read)(void *buf, int maxlen, void *ctx);       /* as read(2) and write(2) */
+    int (*write)(const void *buf, int len, void *ctx);
+    void *ctx;
+    int   master;            /* 1: we send first; 0: the other does; -1: whose job's id comes
+                                first in the order of bytes */
+};
+
+/* Where the server does not know the other job, both sides' keys are exchanged over ch;
+ * NULL: that is an error then. */
+int client_connect(struct client *c, const char *jobid, const struct client_channel *ch,
+                   struct err *e);
 
 /* --- spawn ------------------------------------------------------ client_spawn.c */
 
@@ -218,6 +233,8 @@ int client_spawn(struct client *c, const struct client_spawn *s, struct buf *job
 
 /* Key, text and length rules shared by the commands; -1 and e if broken. */
 int check_key(const char *key, struct err *e);
+/* A text other than these: at most max bytes, not empty. */
+int check_text(const char *what, const char *text, size_t max, struct err *e);
 int check_value(const struct client *c, const char *val, struct err *e);
 
 /* --- no server ---------------------------------------------- client_singleton.c */

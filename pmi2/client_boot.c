@@ -190,6 +190,7 @@ static int take_fullinit(struct client *c, const struct msg *m, struct err *e)
     c->thrids = ext && has_word(ext, "thrid");
     c->shows_abort = ext && has_word(ext, "abort-text");
     c->read_only = ext && has_word(ext, "read-only");
+    c->copies = ext && has_word(ext, "kvs-copy");
     if (ext && has_word(ext, "constants"))
         client_take_constants(c);
     return 0;

@@ -28,8 +28,7 @@ int check_key(const char *key, struct err *e)
     return 0;
 }
 
-/* A text other than key and value: at most max bytes, not empty. */
-static int check_text(const char *what, const char *text, size_t max, struct err *e)
+int check_text(const char *what, const char *text, size_t max, struct err *e)
 {
     size_t len = text ? strlen(text) : 0;
 
@@ -403,30 +402,6 @@ int client_job_id(struct client *c, struct buf *out, struct err *e)
         rc = append(out, p, e);
     else if (rc == 0)
         rc = err_set(e, ERR_OTHER, "job-getid: the reply has no job id");
-    call_end(&k);
-    return rc;
-}
-
-/* kvscopy=TRUE asks us to copy the other job's keys; no server is known to. */
-int client_connect(struct client *c, const char *jobid, struct err *e)
-{
-    const struct pair *p;
-    bool copy = false;
-    struct call k;
-    int rc;
-
-    if (check_text("job id", jobid, LIMIT_VALUE_OLD, e) < 0)
-        return err_context(e, "job-connect");
-    if (single(c))
-        return single_refuse("job-connect", e);
-    call_start(&k, c, "job-connect");
-    msg_str(&k.req, "jobid", jobid);
-    rc = call_run(&k, e);
-    p = rc == 0 ? msg_find(&k.reply->m, "kvscopy") : NULL;
-    if (p)
-        rc = pair_bool(p, &copy, e);
-    if (rc == 0 && copy)
-        rc = err_set(e, ERR_OTHER, "job-connect: copying keys is not offered");
     call_end(&k);
     return rc;
 }

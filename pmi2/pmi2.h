@@ -105,16 +105,17 @@ typedef PMI2_keyval_t PMI2_info_t;
 #endif
 
 /* How to reach the leader of a job one connects to (draft, "Creating and Connecting to
- * Processes").  Not read: the server knows the other job's keys itself. */
+ * Processes"), where the launcher does not know that job: see PMI2_Job_Connect. */
 typedef struct PMI2_Connect_comm {
-    int (*read)(void *buf, int maxlen, void *ctx);
+    int (*read)(void *buf, int maxlen, void *ctx);      /* as read(2): bytes, 0: the end */
     int (*write)(const void *buf, int len, void *ctx);
     void *ctx;
 #ifdef __GNUC__
     __extension__            /* an unnamed union, also before C11 */
 #endif
     union {
-        int isMaster;        /* Slurm's name and the draft's; 1, 0, or -1: neither is */
+        int isMaster;        /* Slurm's name and the draft's; 1: we are the master, who
+                                begins; 0: the other is; -1: not decided */
         int isMain;          /* MPICH's */
     };
 } PMI2_Connect_comm_t;
@@ -193,7 +194,14 @@ int PMI2_Job_GetRank(int *rank);
 int PMI2_Info_GetSize(int *size);
 
 /* Connect to, and disconnect from, the job with that id, for the sake of
- * PMI2_KVS_Get.  conn: see above; neither read nor written, may be NULL. */
+ * PMI2_KVS_Get; for all processes of both jobs, which one process of each has to call.
+ *
+ * conn is used only where the launcher does not know the other job, nor how to reach its
+ * launcher; NULL: that is an error then.  Over it the processes exchange what their jobs
+ * have put and fenced so far.  It is a stream of bytes: read and write return how many
+ * they have done, read exactly what they have been told, and 0 (read) or less is its end.
+ * It belongs to the caller again afterwards; nothing beyond the exchange is read.  With
+ * isMaster -1 on both sides the job whose id comes first, as strcmp has it, begins. */
 int PMI2_Job_Connect(const char jobid[], PMI2_Connect_comm_t *conn);
 int PMI2_Job_Disconnect(const char jobid[]);
 

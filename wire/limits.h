@@ -81,7 +81,10 @@ enum {
     LIMIT_GROUPS = 4096,
 
     /* Published names of one server. */
-    LIMIT_NAMES = 10000
+    LIMIT_NAMES = 10000,
+
+    /* Jobs of other launchers that one launcher's jobs are connected to. */
+    LIMIT_FOREIGN = 4096
 };
 
 /* Bytes of one job's key-value space, of its attributes of one node, and of a
