@@ -56,7 +56,8 @@ $B/bin/pmi2_proxy: $B/mpiexec_lite/proxy_main.o $(core) $(launcher) | $B/bin/.
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) $^ $(LIBS_EV) $(LIBS_ELF) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
 
 $B/bin/pmi2_server: $B/mpiexec_lite/server_main.o $(call obj,wire) $(resident) \
-                    $(addprefix $B/,pmi2/names.o mpiexec_lite/dialog.o mpiexec_lite/rundir.o mpiexec_lite/now.o) | $B/bin/.
+                    $(addprefix $B/,pmi2/names.o $(addprefix mpiexec_lite/,$(addsuffix .o, \
+                      address dialog gate handshake login munge_helper munger now rundir sealed))) | $B/bin/.
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) $^ $(LIBS_SQL) $(LIBS_EV) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
 
 $B/lib/libpmi2.so.0: $(client_pic) pmi2/libpmi2.map | $B/lib/.
@@ -154,8 +155,8 @@ soak: all
 # of the launcher know of the event loop.
 LOOP_FILES = fatal.c front.c root.c root_impl.h conn.c conn.h feed.c feed.h listen.c listen.h \
              output.c output.h sink.c sink.h link.c link.h munger.c \
-             callback.c callback.h sealed.c sealed.h dial.c remote.c topology.c topology.h \
-             dialog.c dialog.h naming.c
+             handshake.c handshake.h gate.c gate.h sealed.c sealed.h dial.c remote.c topology.c topology.h \
+             dialog.c dialog.h naming.c resident_far.c
 layers:
 	@bad=0; look() { if grep -nE "$$1" $$2; then bad=1; fi; }; \
 	look '#include "(pmi2|pmix_ext|mpiexec_lite)/' "wire/*.[ch]"; \

@@ -6,17 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VERSION_TAG "mpiexec_lite-login/1"
-#define HELLO       "mpiexec_lite-login "
 #define CREDENTIAL  "MUNGE:"
 #define OUR_VERSION 1L
+
+/* The first line up to the version, the tag of a payload, and what a client calls the
+ * server. */
+static const struct { const char *hello, *tag, *server, *program; } purposes[] = {
+    [LOGIN_PROXY] = { "mpiexec_lite-login ", "mpiexec_lite-login/1", "the launcher",
+                      "mpiexec_lite" },
+    [LOGIN_NAMES] = { "pmi2_server-login ", "pmi2_server-login/1", "the name server",
+                      "pmi2_server" },
+};
 
 enum {
     HELLO_LINE = 128,                    /* most bytes of a server's first line */
     /* Names at their longest, the rest as it is, lengths: an ask of this size is never
      * moved, so no copy of a key stays behind. */
     PAYLOAD_ROOM = 2 * LOGIN_NAME + 3 * 32 + 64 + 8 * 2,
-    HELLO_ROOM = sizeof HELLO + 16 + 2 * LOGIN_NONCE
+    HELLO_ROOM = 32 + 16 + 2 * LOGIN_NONCE      /* purpose, numbers, nonce */
 };
 
 _Static_assert((int)PAYLOAD_ROOM <= (int)MUNGER_PAYLOAD, "a payload that munger takes");
@@ -104,7 +111,7 @@ static void lay_out(struct login *l, enum login_side maker, unsigned char node[4
     bool ours = maker == l->side, know_node = ours || l->side == LOGIN_CLIENT;
     bool know_nonce = ours || l->side == LOGIN_CLIENT;
     unsigned char *nonce = l->nonce[maker], *key = l->key[maker];
-    const char *tag = VERSION_TAG, *role = side_name[maker];
+    const char *tag = purposes[l->conf.purpose].tag, *role = side_name[maker];
     const struct field all[FIELDS] = {
         { "protocol version", tag, NULL, strlen(tag) },
         { "role", role, NULL, strlen(role) },
@@ -190,8 +197,14 @@ static int check_payload(struct login *l, const void *payload, size_t len)
 
 static int check_uid(struct login *l, uid_t uid)
 {
-    if (uid == l->conf.uid)
+    l->peer = uid;
+    if (l->side == LOGIN_CLIENT && uid != l->reader)
+        return err_set(&l->e, ERR_INVALID_VAL, "the credential is uid %ld's, want %ld",
+                       (long)uid, (long)l->reader);
+    if (l->conf.trusts ? l->conf.trusts(l->conf.host, uid) : uid == l->conf.uid) {
+        l->reader = uid;
         return 0;
+    }
     return err_set(&l->e, ERR_INVALID_VAL, "the credential is uid %ld's, want %ld", (long)uid,
                    (long)l->conf.uid);
 }
@@ -215,9 +228,11 @@ static long line_length(struct login *l, const struct buf *in, const char *begin
     if (!in->len)
         return 0;
     if (!begins(in, begin))
-        return err_set(&l->e, ERR_INVALID_VAL, l->side == LOGIN_SERVER ?
-                       "the peer sent no munge credential" :
-                       "what answers at the launcher's address is no mpiexec_lite");
+        return l->side == LOGIN_SERVER
+                   ? err_set(&l->e, ERR_INVALID_VAL, "the peer sent no munge credential")
+                   : err_set(&l->e, ERR_INVALID_VAL, "what answers at %s's address is no %s",
+                             purposes[l->conf.purpose].server,
+                             purposes[l->conf.purpose].program);
     end = memchr(buf_bytes(in), '\n', in->len < max ? in->len : max);
     if (end)
         return end - buf_bytes(in) + 1;
@@ -251,28 +266,64 @@ static int read_hex(unsigned char *to, size_t n, const char *text, const char *e
 
 static void write_hello(struct login *l, struct buf *out)
 {
-    buf_printf(out, HELLO "%ld ", OUR_VERSION);
+    buf_printf(out, "%s%ld ", purposes[l->conf.purpose].hello, OUR_VERSION);
     for (int i = 0; i < LOGIN_NONCE; i++)
         buf_printf(out, "%02x", l->nonce[LOGIN_SERVER][i]);
+    if (l->conf.purpose == LOGIN_NAMES)
+        buf_printf(out, " %lu", (unsigned long)l->conf.uid);
     buf_char(out, '\n');
+}
+
+/* A decimal number below 2^32 at *at, which moves behind it.  -1: none, or too large. */
+static long long read_number(const char **at, const char *end)
+{
+    const char *from = *at;
+    long long n = 0;
+
+    for (; *at < end && **at >= '0' && **at <= '9'; ++*at)
+        if ((n = n * 10 + (**at - '0')) >= UINT32_MAX)
+            return -1;
+    return *at == from ? -1 : n;
+}
+
+static int not_understood(struct login *l)
+{
+    return err_set(&l->e, ERR_INVALID_VAL, "%s's first line is not understood",
+                   purposes[l->conf.purpose].server);
+}
+
+/* Whose server it is: only he is told anything, if we trust him. */
+static int read_owner(struct login *l, const char *at, const char *end)
+{
+    long long uid;
+
+    if (at == end || *at++ != ' ' || (uid = read_number(&at, end)) < 0 || at != end)
+        return not_understood(l);
+    l->reader = (uid_t)uid;
+    if (l->conf.trusts(l->conf.host, l->reader))
+        return 0;
+    return err_set(&l->e, ERR_INVALID_VAL, "%s is uid %lld's, who is not trusted",
+                   purposes[l->conf.purpose].server, uid);
 }
 
 /* end: the newline. */
 static int read_hello(struct login *l, const char *line, const char *end)
 {
-    const char *at = line + strlen(HELLO);
-    long version = 0;
+    const char *at = line + strlen(purposes[l->conf.purpose].hello), *nonce;
+    long long version = read_number(&at, end);
 
-    for (; at < end && *at >= '0' && *at <= '9' && version < 100000; at++)
-        version = version * 10 + (*at - '0');
-    if (at == end || *at != ' ' || at == line + strlen(HELLO))
-        return err_set(&l->e, ERR_INVALID_VAL, "the launcher's first line is not understood");
+    if (version < 0 || at == end || *at != ' ')
+        return not_understood(l);
     if (version != OUR_VERSION)
-        return err_set(&l->e, ERR_INVALID_VAL, "the launcher logs proxies in by version %ld, "
-                       "this proxy by version %ld: install the same mpiexec_lite on all nodes",
-                       version, OUR_VERSION);
-    if (read_hex(l->nonce[LOGIN_SERVER], LOGIN_NONCE, at + 1, end) < 0)
-        return err_set(&l->e, ERR_INVALID_VAL, "the launcher's first line is not understood");
+        return err_set(&l->e, ERR_INVALID_VAL, "%s logs in by version %lld, this program by "
+                       "version %ld: install the same mpiexec_lite on all nodes",
+                       purposes[l->conf.purpose].server, version, OUR_VERSION);
+    nonce = at + 1;
+    at = l->conf.purpose == LOGIN_NAMES ? memchr(nonce, ' ', (size_t)(end - nonce)) : end;
+    if (!at || read_hex(l->nonce[LOGIN_SERVER], LOGIN_NONCE, nonce, at) < 0)
+        return not_understood(l);
+    if (l->conf.purpose == LOGIN_NAMES && read_owner(l, at, end) < 0)
+        return -1;
     return make_payload(l);
 }
 
@@ -310,7 +361,8 @@ enum login_want login_input(struct login *l, struct buf *in)
 
     if (want(l) != LOGIN_READ)
         return want(l);
-    n = line_length(l, in, hello ? HELLO : CREDENTIAL, hello ? HELLO_LINE : LOGIN_LINE);
+    n = line_length(l, in, hello ? purposes[l->conf.purpose].hello : CREDENTIAL,
+                    hello ? HELLO_LINE : LOGIN_LINE);
     if (n == 0)
         return LOGIN_READ;
     if (n < 0)
@@ -367,7 +419,7 @@ static enum login_want encoded(struct login *l, const struct munge_result *r,
     if (send_credential(l, r, out) < 0)
         return refuse(l);
     /* Only now: a place that was taken for a login that then failed would be lost. */
-    if (l->side == LOGIN_SERVER && !l->conf.claim(l->conf.host, l->node)) {
+    if (l->side == LOGIN_SERVER && l->conf.claim && !l->conf.claim(l->conf.host, l->node)) {
         buf_cut(out, before);
         err_set(&l->e, ERR_OTHER, "node %d has logged in already", l->node);
         l->node = -1;                    /* whoever has the place is not to suffer for it */
@@ -428,7 +480,7 @@ static int check_conf(struct login *l)
 {
     size_t job = strlen(l->conf.job), address = strlen(l->conf.address);
 
-    if (!job || job > LOGIN_NAME || !address || address > LOGIN_NAME)
+    if (!job != (l->conf.purpose == LOGIN_NAMES) || job > LOGIN_NAME || !address || address > LOGIN_NAME)
         return err_set(&l->e, ERR_LENGTH, "job id and address have 1 to %d bytes", LOGIN_NAME);
     return 0;
 }
@@ -437,8 +489,8 @@ enum login_want login_start(struct login *l, enum login_side side,
                             const struct login_conf *conf, const unsigned char *random,
                             struct buf *out)
 {
-    assert((conf->claim != NULL) == (side == LOGIN_SERVER));
-    *l = (struct login){ .conf = *conf, .side = side, .ask = BUF_INIT };
+    assert((conf->claim != NULL) == (side == LOGIN_SERVER && conf->purpose == LOGIN_PROXY));
+    *l = (struct login){ .conf = *conf, .side = side, .ask = BUF_INIT, .reader = conf->uid };
     l->node = side == LOGIN_CLIENT ? conf->node : -1;
     l->state = side == LOGIN_CLIENT ? S_HELLO : S_PEER;
     memcpy(l->nonce[side], random, LOGIN_NONCE);
@@ -457,19 +509,22 @@ enum login_want login_start(struct login *l, enum login_side side,
 enum login_want login_end(struct login *l, const char *why)
 {
     static const char *const waiting[2][S_REFUSED] = {
-        [LOGIN_CLIENT] = { [S_HELLO] = "for the launcher's first line",
-                           [S_ENCODE] = "for munge",
-                           [S_PEER] = "for the launcher's credential: its own messages say "
-                                      "why it refused this node",
-                           [S_DECODE] = "for munge" },
-        [LOGIN_SERVER] = { [S_HELLO] = "", [S_PEER] = "for its credential",
-                           [S_DECODE] = "for munge", [S_ENCODE] = "for munge" },
+        [LOGIN_CLIENT] = { [S_HELLO] = "first line", [S_PEER] = "credential: its own messages "
+                           "say why it refused this node" },
+        [LOGIN_SERVER] = { [S_HELLO] = "", [S_PEER] = "credential" },
     };
+    const char *what = l->state < S_REFUSED ? waiting[l->side][l->state] : NULL;
 
     if (l->state == S_REFUSED)
         return LOGIN_REFUSED;
-    err_set(&l->e, ERR_OTHER, "%s while waiting %s", why,
-            l->state == S_ACCEPTED ? "for nothing" : waiting[l->side][l->state]);
+    if (!what)
+        err_set(&l->e, ERR_OTHER, "%s while waiting for %s", why,
+                l->state == S_ACCEPTED ? "nothing" : "munge");
+    else if (l->side == LOGIN_SERVER)
+        err_set(&l->e, ERR_OTHER, "%s while waiting for its %s", why, what);
+    else
+        err_set(&l->e, ERR_OTHER, "%s while waiting for %s's %s", why,
+                purposes[l->conf.purpose].server, what);
     return refuse(l);
 }
 

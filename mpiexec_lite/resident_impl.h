@@ -1,5 +1,6 @@
 /* resident_impl.h - what the resident server's source files share: resident.c (its socket,
- * its clients, the loop) and resident_serve.c (requests and their replies). */
+ * its clients, the loop), resident_far.c (clients of other hosts) and resident_serve.c
+ * (requests and their replies). */
 #ifndef MPIEXEC_LITE_RESIDENT_IMPL_H
 #define MPIEXEC_LITE_RESIDENT_IMPL_H
 
@@ -13,7 +14,8 @@ struct client {
     struct resident *all;
     struct dialog    dialog;
     uid_t            uid;
-    long             pid;
+    char             from[32];   /* "pid 4711" or "10.0.0.1", for lines */
+    int              descriptors;
     int              waits;      /* lookups of it that wait */
     size_t           pending;    /* bytes of replies to it that wait for the commit */
     TAILQ_ENTRY(client) in_all;
@@ -46,7 +48,10 @@ struct resident {
     struct clients   clients;
     struct tickets   tickets;
     struct replies   replies;
-    int              nclients, most, most_of_user;
+    struct gate     *gate;       /* or NULL */
+    bool             tried;      /* munge; why it does not work, or "" */
+    struct err       munge;
+    int              used, most, most_of_user;       /* descriptors of clients */
     struct msg       out;        /* the reply that is being built, and its name */
     char             name[40];
     ev_io            readable;
@@ -56,6 +61,14 @@ struct resident {
     double           due;
     bool             broken;
 };
+
+/* Take a client, or close the connection.  descriptors: that it costs. */
+void resident_enter(struct resident *r, int fd, uid_t uid, const char *from, int descriptors);
+/* A line on stderr. */
+void resident_say(const char *fmt, ...) PRINTF(1, 2);
+
+/* resident_far.c: open the port, if one is wanted.  0, or -1 and e. */
+int  resident_far_open(struct resident *r, struct err *e);
 
 /* resident_serve.c */
 extern const struct registry_ops resident_ops;
