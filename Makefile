@@ -32,7 +32,7 @@ client_pic = $(patsubst %.c,$B/pic/%.o,$(client_src))
 client_obj = $(patsubst %.c,$B/%.o,$(wildcard pmi2/client*.c pmi2/lib_pmi2.c))
 
 core     = $(call obj,wire) $(filter-out $(client_obj),$(call obj,pmi2)) $(call obj,pmix_ext)
-resident = $(patsubst %.c,$B/%.o,mpiexec_lite/registry.c $(wildcard mpiexec_lite/resident*.c))
+resident = $(patsubst %.c,$B/%.o,$(wildcard mpiexec_lite/registry*.c mpiexec_lite/resident*.c))
 launcher = $(filter-out $(resident),$(call obj,mpiexec_lite))
 everything = $(call obj,wire) $(call obj,pmi2) $(call obj,pmix_ext) $(launcher)
 
@@ -107,6 +107,8 @@ $B/test/unit/test_registry: LIBS_MORE = $(LIBS_SQL)
 $(unit): %: %.o $(everything) $(wildcard test/unit/fake_*.c)
 	$(call Q,LD)$(CC) $(CFLAGS) -I. $(CSTD) $(LDFLAGS) $(filter %.o %.c,$^) -lcmocka -lpthread \
 	    -ldl $(LIBS_MORE) $(LIBS_EV) $(LIBS_ELF) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
+# With a store of its own.
+$B/test/fuzz/run_resident $B/fuzz_resident: $(filter-out %/resident.o %_store.o %_ask.o %_far.o,$(resident))
 $B/test/fuzz/run_%: $B/test/fuzz/fuzz_%.o $B/test/fuzz/main.o $(everything)
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $^ -lpthread $(LIBS_EV) $(LIBS_ELF) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
 $B/test/replay: $B/test/replay.o $(everything)

@@ -479,8 +479,9 @@ enum login_want login_munged(struct login *l, const struct munge_result *r, stru
 static int check_conf(struct login *l)
 {
     size_t job = strlen(l->conf.job), address = strlen(l->conf.address);
+    bool right = l->conf.purpose == LOGIN_NAMES ? !job : job && job <= LOGIN_NAME;
 
-    if (!job != (l->conf.purpose == LOGIN_NAMES) || job > LOGIN_NAME || !address || address > LOGIN_NAME)
+    if (!right || !address || address > LOGIN_NAME)
         return err_set(&l->e, ERR_LENGTH, "job id and address have 1 to %d bytes", LOGIN_NAME);
     return 0;
 }

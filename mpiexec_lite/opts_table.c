@@ -195,7 +195,8 @@ const struct option opts_table[] = {
       .help = "Send pmi2_proxy to hosts that have none, for the time of the job." },
     { .names = { "munge-socket" }, .arg = "PATH", .section = SECTION_LAUNCH,
       .set = opts_set_text, JOB(remote.munge_socket),
-      .help = "The socket of munged on every host, for the launchers tcp and manual." },
+      .help = "The socket of munged on every host, for the launchers tcp and manual, and for "
+              "-nameserver HOST:PORT." },
     { .names = { "tree-width" }, .arg = "W", .section = SECTION_LAUNCH,
       .set = opts_set_number, JOB(remote.tree_width),
       .help = "Start so many hosts from one when there are many (default 32); 0: all from "

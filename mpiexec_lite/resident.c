@@ -235,6 +235,7 @@ static int take_lock(struct resident *r, struct err *e)
 static int start_listening(struct resident *r, struct err *e)
 {
     struct sockaddr_un me = { .sun_family = AF_UNIX };
+    struct stat there;
     mode_t old;
     int rc;
 
@@ -243,6 +244,8 @@ static int start_listening(struct resident *r, struct err *e)
                        sizeof me.sun_path - 1);
     memcpy(me.sun_path, r->args.socket, strlen(r->args.socket) + 1);
     r->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (lstat(me.sun_path, &there) == 0 && !S_ISSOCK(there.st_mode))
+        return err_set(e, ERR_OTHER, "%.108s is there, and is no socket", me.sun_path);
     unlink(me.sun_path);                 /* of one that was killed: we have the lock */
     old = umask(r->args.system ? 0111 : 0177);
     rc = r->fd < 0 ? -1 : bind(r->fd, (struct sockaddr *)&me, sizeof me);

@@ -2,9 +2,9 @@
  *
  * Who a client is, the kernel says (SO_PEERCRED), or, of one on another host, munge
  * (login.h).  A user's server serves its user and root; the system's, which is root's,
- * serves everybody, and starts, signals and opens nothing for anybody.  Messages are PMI-2 frames (wire/FORMAT) without an opening
- * exchange; every request has a number (id) that its reply repeats, and replies may
- * overtake each other.
+ * serves everybody, and starts, signals and opens nothing for anybody.  Messages are PMI-2
+ * frames (wire/FORMAT) without an opening exchange; every request has a number (id) that its
+ * reply repeats, and replies may overtake each other.
  *
  *   hello           version=1           -> version, uid (as the kernel says), system,
  *                                          pid

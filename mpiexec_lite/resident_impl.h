@@ -1,6 +1,6 @@
 /* resident_impl.h - what the resident server's source files share: resident.c (its socket,
- * its clients, the loop), resident_far.c (clients of other hosts) and resident_serve.c
- * (requests and their replies). */
+ * its clients, the loop), resident_far.c (clients of other hosts), resident_serve.c
+ * (requests and their replies) and resident_list.c (long ones). */
 #ifndef MPIEXEC_LITE_RESIDENT_IMPL_H
 #define MPIEXEC_LITE_RESIDENT_IMPL_H
 
@@ -69,6 +69,11 @@ void resident_say(const char *fmt, ...) PRINTF(1, 2);
 
 /* resident_far.c: open the port, if one is wanted.  0, or -1 and e. */
 int  resident_far_open(struct resident *r, struct err *e);
+
+/* resident_list.c: add a page of a list to c->all->out.  To be freed when that has been
+ * formatted; NULL: no memory. */
+struct rows;
+struct rows *resident_rows(struct client *c, bool names, long long after);
 
 /* resident_serve.c */
 extern const struct registry_ops resident_ops;
