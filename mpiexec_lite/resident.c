@@ -21,7 +21,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { BACKLOG = 512, CLIENTS_OF_A_USER = 1024, SPARE_DESCRIPTORS = 32, STRANGERS = 80 };
+enum { BACKLOG = 512, DESCRIPTORS_OF_A_USER = 4096, SPARE_DESCRIPTORS = 32, STRANGERS = 80 };
 static const double TRY_AGAIN = 0.1;     /* seconds, when there are no descriptors */
 
 void resident_say(const char *fmt, ...)
@@ -257,7 +257,7 @@ static int start_listening(struct resident *r, struct err *e)
 }
 
 /* As many descriptors as we may have; one user gets an eighth of them. */
-static void raise_limit(struct resident *r)
+static int raise_limit(struct resident *r, struct err *e)
 {
     struct rlimit l;
 
@@ -271,8 +271,11 @@ static void raise_limit(struct resident *r)
     if (r->args.listen)
         r->most -= STRANGERS;            /* who have not logged in yet, and munge */
     r->most_of_user = r->args.system ? r->most / 8 : r->most;
-    if (r->most_of_user > CLIENTS_OF_A_USER)
-        r->most_of_user = CLIENTS_OF_A_USER;
+    if (r->most_of_user > DESCRIPTORS_OF_A_USER)
+        r->most_of_user = DESCRIPTORS_OF_A_USER;
+    return r->most_of_user > 0 ? 0
+           : err_set(e, ERR_OTHER, "%lu descriptors are too few (ulimit -n)",
+                     (unsigned long)l.rlim_cur);
 }
 
 static void watch(struct resident *r)
@@ -298,7 +301,8 @@ static int prepare(struct resident *r, struct err *e)
 
     if (getrandom(&seed, sizeof seed, 0) != sizeof seed)
         return err_set(e, ERR_OTHER, "no random numbers");
-    raise_limit(r);
+    if (raise_limit(r, e) < 0)
+        return -1;
     r->loop = ev_loop_new(EVBACKEND_EPOLL | EVFLAG_NOENV);
     r->registry = registry_new(&resident_ops, r, seed);
     if (!r->loop || !r->registry)
