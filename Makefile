@@ -57,7 +57,7 @@ $B/bin/pmi2_proxy: $B/mpiexec_lite/proxy_main.o $(core) $(launcher) | $B/bin/.
 
 $B/bin/pmi2_server: $B/mpiexec_lite/server_main.o $(call obj,wire) $(resident) \
                     $(addprefix $B/,pmi2/names.o $(addprefix mpiexec_lite/,$(addsuffix .o, \
-                      address dialog gate handshake login munge_helper munger now rundir sealed))) | $B/bin/.
+                      address dialog gate handshake login login_line login_payload munge_helper munger now rundir sealed))) | $B/bin/.
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) $^ $(LIBS_SQL) $(LIBS_EV) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
 
 $B/lib/libpmi2.so.0: $(client_pic) pmi2/libpmi2.map | $B/lib/.

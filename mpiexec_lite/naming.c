@@ -340,6 +340,30 @@ static int find_way(struct naming *n, const struct naming_args *args, struct err
     return n->far ? 0 : -1;
 }
 
+static void on_interrupt(struct ev_loop *loop, ev_io *w, int revents)
+{
+    struct naming *n = w->data;
+
+    (void)revents;
+    ev_io_stop(loop, w);
+    n->dialling = false;
+    err_set(&n->why, ERR_OTHER, "interrupted while it was called");
+}
+
+/* Until it is connected, or n->why says why it is not. */
+static void wait_for_it(struct naming *n, int interrupt)
+{
+    ev_io w;
+
+    ev_io_init(&w, on_interrupt, interrupt, EV_READ);
+    w.data = n;
+    if (interrupt >= 0)
+        ev_io_start(n->loop, &w);
+    while (n->dialling)
+        ev_run(n->loop, EVRUN_ONCE);
+    ev_io_stop(n->loop, &w);
+}
+
 struct naming *naming_new(struct ev_loop *loop, const struct naming_args *args, struct err *e)
 {
     struct naming *n = calloc(1, sizeof *n);
@@ -359,8 +383,7 @@ struct naming *naming_new(struct ev_loop *loop, const struct naming_args *args, 
     n->tick.data = n;
     if (find_way(n, args, e) == 0) {
         connect_now(n);
-        while (n->dialling)
-            ev_run(loop, EVRUN_ONCE);
+        wait_for_it(n, args->interrupt);
         if (n->connected)
             return n;
         *e = n->why;

@@ -27,6 +27,8 @@ struct naming_job {                  /* all borrowed; copied */
 struct naming_args {                 /* borrowed */
     const char *where;               /* the path of a socket; or HOST:PORT */
     const char *munge_socket;        /* for the latter; NULL: the usual one */
+    int         interrupt;           /* a descriptor: when it is readable, naming_new waits
+                                        no longer; -1: none */
     void      (*tell)(void *host, const char *text);         /* a line for the user */
     void       *host;
 };

@@ -24,7 +24,7 @@ int root_names_init(struct root *r, struct err *e)
     char path[RUNDIR_PATH];
     struct naming_args args = { .where = search ? path : given,
                                 .munge_socket = r->plan->remote.munge_socket,
-                                .tell = tell, .host = r };
+                                .interrupt = r->args->control, .tell = tell, .host = r };
 
     if ((given && !strcmp(given, "none")) || (search && !rundir_find(path, sizeof path)))
         return 0;

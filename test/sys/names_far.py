@@ -140,7 +140,11 @@ class Server:
 def serving(bed, *words, **more):
     with munges(bed) as sock:
         s = Server(bed, sock, *words, **more)
-        yield s
+        try:
+            yield s
+        except BaseException:
+            s.job.kill(signal.SIGCONT)       # for the bed to end it
+            raise
         s.stop()
 
 
@@ -183,6 +187,7 @@ def two_hosts(bed):
         release(job)
         lib.wait_for(lambda: s.list() == "no names\n\nno jobs\n", "name and job have gone")
         same([x for x in s.text().splitlines() if "ready" not in x], [], "nothing else to say")
+        same([p for n in (1, 2) for p in bed.processes(n)], [], "left on the launchers' hosts")
 
 
 @point("MPI programs: MPI_Publish_name on one host, MPI_Lookup_name on another")
@@ -275,6 +280,38 @@ def cut_off(bed):
         release(stays)
         job.stdin.close()
         need(job.finish().returncode == 0, "a good end")
+
+
+@point("the server is stopped: a name command fails in time, a launcher does not wait for ever")
+def stopped(bed):
+    with serving(bed) as s:
+        code = """
+            import time
+            c = Client(2)
+            say("ready")
+            sys.stdin.readline()
+            r = c.ask("cmd=name-publish;name=a;port=b;")
+            say(r["rc"] != "0", r["errmsg"])
+            c.finalize()
+        """
+        job = s.rank(1, code, stdin=subprocess.PIPE)
+        job.wait_text("ready")
+        s.job.kill(signal.SIGSTOP)
+        job.stdin.write(b"\n")
+        job.stdin.flush()
+        late = s.launch(2, "echo", "started")
+        job.wait_text("True the name server does not answer")
+        r = late.finish()
+        need(r.returncode == 255 and b"no answer for 10 s while waiting for the name server's "
+             b"first line" in r.stderr and b"started" not in r.stdout, "a new launcher", r)
+        waits = s.launch(2, "echo", "started")           # it can be interrupted there
+        time.sleep(0.5)
+        waits.kill(signal.SIGINT)
+        r = waits.finish(8)
+        need(r.returncode == 255 and b"interrupted" in r.stderr, "Ctrl-C while it is called", r)
+        s.job.kill(signal.SIGCONT)
+        job.finish()
+        same([p for n in (1, 2) for p in bed.processes(n)], [], "left on the launchers' hosts")
 
 
 # --- munge that does not work -------------------------------------------------------------
