@@ -24,9 +24,17 @@ struct naming_job {                  /* all borrowed; copied */
     int         size;
 };
 
-/* Connect to the socket of this path.  tell: a line for the user.  NULL and e. */
-struct naming *naming_new(struct ev_loop *loop, const char *path,
-                          void (*tell)(void *host, const char *text), void *host, struct err *e);
+struct naming_args {                 /* borrowed */
+    const char *where;               /* the path of a socket; or HOST:PORT */
+    const char *munge_socket;        /* for the latter; NULL: the usual one */
+    int         interrupt;           /* a descriptor: when it is readable, naming_new waits
+                                        no longer; -1: none */
+    void      (*tell)(void *host, const char *text);         /* a line for the user */
+    void       *host;
+};
+
+/* Connect.  Only this waits, and only for a server of another host.  NULL and e. */
+struct naming *naming_new(struct ev_loop *loop, const struct naming_args *args, struct err *e);
 /* What was asked is not answered any more.  NULL is fine. */
 void naming_free(struct naming *n);
 

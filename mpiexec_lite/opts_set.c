@@ -1,4 +1,5 @@
 /* opts_set.c - what each option does to the plan.  See opts_table.h. */
+#include "mpiexec_lite/address.h"
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/opts_table.h"
 #include "mpiexec_lite/pattern.h"
@@ -386,13 +387,14 @@ int opts_set_nameserver(struct reader *r, const struct option *o, char *const *a
                         struct err *e)
 {
     static const char *const words[] = { "auto", "start", "none" };
+    struct address a;
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (!strcmp(arg[0], words[i]))
             return opts_set_text(r, o, arg, e);
-    if (arg[0][0] != '/')
-        return err_set(e, ERR_INVALID_VAL, "'%.60s' is not auto, start, none or the path of a "
-                       "socket", arg[0]);
+    if (arg[0][0] != '/' && address_read(&a, arg[0], 0, NULL) < 0)
+        return err_set(e, ERR_INVALID_VAL, "'%.60s' is not auto, start, none, the path of a "
+                       "socket, or HOST:PORT", arg[0]);
     return opts_set_text(r, o, arg, e);
 }
 

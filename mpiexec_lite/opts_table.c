@@ -201,7 +201,8 @@ const struct option opts_table[] = {
       .help = "Send pmi2_proxy to hosts that have none, for the time of the job." },
     { .names = { "munge-socket" }, .arg = "PATH", .section = SECTION_LAUNCH,
       .set = opts_set_text, JOB(remote.munge_socket),
-      .help = "The socket of munged on every host, for the launchers tcp and manual." },
+      .help = "The socket of munged on every host, for the launchers tcp and manual, and for "
+              "-nameserver HOST:PORT." },
     { .names = { "tree-width" }, .arg = "W", .section = SECTION_LAUNCH,
       .set = opts_set_number, JOB(remote.tree_width),
       .help = "Start so many hosts from one when there are many (default 32); 0: all from "
@@ -241,9 +242,10 @@ const struct option opts_table[] = {
     { .names = { "pmi1-groups" }, .section = SECTION_PMI,
       .set = opts_set_value, JOB(pmi1_subversion), .value = 2,
       .help = "Offer PMI-1.2, which has barriers of groups, instead of PMI-1.1." },
-    { .names = { "nameserver" }, .arg = "PATH|auto|start|none", .section = SECTION_PMI,
+    { .names = { "nameserver" }, .arg = "PATH|HOST:PORT|auto|start|none", .section = SECTION_PMI,
       .set = opts_set_nameserver, JOB(nameserver),
-      .help = "Have published names kept by the pmi2_server of that socket; auto: the user's "
+      .help = "Have published names kept by the pmi2_server of that socket, or of another "
+              "host (with munge); auto: the user's "
               "or the system's, if one runs (default); start: the same, and start the user's "
               "if none does; none: names stay in this launcher.",
       .more = "Programs of different launchers find each other by published names only "

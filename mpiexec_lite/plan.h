@@ -109,7 +109,8 @@ struct plan {
     bool             pmi_port;   /* -pmi-port: PMI over a loopback TCP port */
     int              single;     /* -pmi_args: port of a program that is the only rank; 0: none */
     int              pmi1_subversion;    /* 1, or 2 by -pmi1-groups */
-    char            *nameserver; /* -nameserver: none, auto, start or a path; NULL: auto */
+    char            *nameserver; /* -nameserver: none, auto, start, a path,
+                                    HOST:PORT; NULL: auto */
     enum outcome_policy policy;  /* -end-on-nonzero */
     bool             keep_going; /* -disable-auto-cleanup */
     bool             print_all_exitcodes;

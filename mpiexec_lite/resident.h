@@ -1,10 +1,10 @@
 /* resident.h - the resident server's loop: its socket, its clients, and what they say.
  *
- * Who a client is, the kernel says (SO_PEERCRED).  A user's server serves its user and
- * root; the system's, which is root's, serves everybody, and starts, signals and opens
- * nothing for anybody.  Messages are PMI-2 frames (wire/FORMAT) without an opening
- * exchange; every request has a number (id) that its reply repeats, and replies may
- * overtake each other.
+ * Who a client is, the kernel says (SO_PEERCRED), or, of one on another host, munge
+ * (login.h).  A user's server serves its user and root; the system's, which is root's,
+ * serves everybody, and starts, signals and opens nothing for anybody.  Messages are PMI-2
+ * frames (wire/FORMAT) without an opening exchange; every request has a number (id) that its
+ * reply repeats, and replies may overtake each other.
  *
  *   hello           version=1           -> version, uid (as the kernel says), system,
  *                                          pid
@@ -48,6 +48,8 @@ enum { RESIDENT_VERSION = 1, LIST_ROWS = 64 };
 struct resident_args {
     bool        system;          /* for every user */
     const char *socket, *state;  /* the socket's path; the folder of the store */
+    const char *listen;          /* ADDRESS[:PORT] for other hosts; NULL: no port */
+    const char *munge_socket;    /* NULL: the usual one */
     bool        verbose;
 };
 

@@ -1,6 +1,7 @@
 /* resident_impl.h - what the resident server's source files share: resident.c (its socket,
- * its clients, the loop), resident_serve.c (requests and their replies) and resident_meet.c
- * (launchers that are introduced to each other). */
+ * its clients, the loop), resident_far.c (clients of other hosts), resident_serve.c
+ * (requests and their replies), resident_list.c (long ones) and resident_meet.c (launchers
+ * that are introduced to each other). */
 #ifndef MPIEXEC_LITE_RESIDENT_IMPL_H
 #define MPIEXEC_LITE_RESIDENT_IMPL_H
 
@@ -14,7 +15,8 @@ struct client {
     struct resident *all;
     struct dialog    dialog;
     uid_t            uid;
-    long             pid;
+    char             from[32];   /* "pid 4711" or "10.0.0.1", for lines */
+    int              descriptors;
     int              waits;      /* lookups of it that wait */
     size_t           pending;    /* bytes of replies to it that wait for the commit */
     TAILQ_ENTRY(client) in_all;
@@ -57,7 +59,10 @@ struct resident {
     struct replies   replies;
     struct meetings  meetings;
     long long        meeting;    /* number of the last one */
-    int              nclients, most, most_of_user;
+    struct gate     *gate;       /* or NULL */
+    bool             tried;      /* munge; why it does not work, or "" */
+    struct err       munge;
+    int              used, most, most_of_user;       /* descriptors of clients */
     struct msg       out;        /* the reply that is being built, and its name */
     char             name[40];
     ev_io            readable;
@@ -72,6 +77,19 @@ struct resident {
 int  resident_introduce(struct client *c, const struct msg *m, long long id, struct err *e);
 int  resident_introduced(struct client *c, const struct msg *m, long long id, struct err *e);
 void resident_part(struct client *c);
+
+/* Take a client, or close the connection.  descriptors: that it costs. */
+void resident_enter(struct resident *r, int fd, uid_t uid, const char *from, int descriptors);
+/* A line on stderr. */
+void resident_say(const char *fmt, ...) PRINTF(1, 2);
+
+/* resident_far.c: open the port, if one is wanted.  0, or -1 and e. */
+int  resident_far_open(struct resident *r, struct err *e);
+
+/* resident_list.c: add a page of a list to c->all->out.  To be freed when that has been
+ * formatted; NULL: no memory. */
+struct rows;
+struct rows *resident_rows(struct client *c, bool names, long long after);
 
 /* resident_serve.c */
 extern const struct registry_ops resident_ops;

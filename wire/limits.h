@@ -64,6 +64,10 @@ enum {
      * requests are then not read either until it does. */
     LIMIT_QUEUED = 1 << 20,
 
+    /* The same of all connections of one user to a resident server: who asks on without
+     * reading, on many of them, is not to fill the memory of all. */
+    LIMIT_UNREAD = 64 << 20,
+
     /* Data of the key-value space in one message between servers, and pieces of other
      * bulk; one value that is larger goes alone. */
     LIMIT_CHUNK = 32768,
