@@ -62,7 +62,7 @@ $B/bin/pmi2_server: $B/mpiexec_lite/server_main.o $(call obj,wire) $(resident) \
 
 $B/lib/libpmi2.so.0: $(client_pic) pmi2/libpmi2.map | $B/lib/.
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) -shared -Wl,-soname,libpmi2.so.0 \
-	    -Wl,--version-script,pmi2/libpmi2.map $(client_pic) $(LIBS_WIRE) -o $@
+	    -Wl,--version-script,pmi2/libpmi2.map $(client_pic) $(LIBS_WIRE) -ldl -o $@
 	@ln -sf libpmi2.so.0 $B/lib/libpmi2.so
 # One object whose only global names are the API's, so that a static program's own
 # names never clash with ours.
@@ -158,7 +158,7 @@ soak: all
 # of the launcher know of the event loop.
 LOOP_FILES = fatal.c front.c root.c root_impl.h conn.c conn.h feed.c feed.h listen.c listen.h \
              output.c output.h sink.c sink.h link.c link.h munger.c \
-             handshake.c handshake.h gate.c gate.h sealed.c sealed.h dial.c remote.c topology.c topology.h \
+             handshake.c handshake.h gate.c gate.h sealed.c sealed.h dial.c remote.c topology.c topology.h root_single.c \
              dialog.c dialog.h naming.c resident_far.c foreign.c
 layers:
 	@bad=0; look() { if grep -nE "$$1" $$2; then bad=1; fi; }; \

@@ -39,7 +39,7 @@ struct naming {
     void          (*tell)(void *host, const char *text);
     void           *host;
     char            path[RUNDIR_PATH];   /* its socket, or */
-    struct far     *far;                 /* owned: the way to it */
+    struct name_line *far;               /* owned: the way to it */
     bool            dialling;            /* that way: not connected yet */
     struct err      why;                 /* the last time that it could not be reached */
     struct dialog   dialog;
@@ -139,7 +139,7 @@ static void connect_now(struct naming *n)
 
     n->dialling = true;
     if (n->far)
-        far_dial(n->far);
+        name_line_dial(n->far);
     else
         on_dialled(n, rundir_connect(n->path, &e), &e);
 }
@@ -340,7 +340,7 @@ static int find_way(struct naming *n, const struct naming_args *args, struct err
         snprintf(n->path, sizeof n->path, "%s", args->where);
         return 0;
     }
-    n->far = far_new(n->loop, args->where, args->munge_socket, on_dialled, n, e);
+    n->far = name_line_new(n->loop, args->where, args->munge_socket, on_dialled, n, e);
     return n->far ? 0 : -1;
 }
 
@@ -420,7 +420,7 @@ void naming_free(struct naming *n)
     }
     ev_timer_stop(n->loop, &n->tick);
     dialog_clear(&n->dialog);
-    far_free(n->far);
+    name_line_free(n->far);
     msg_clear(&n->out);
     free(n);
 }

@@ -24,11 +24,11 @@ struct stream {
     LIST_ENTRY(stream) in_list;
 };
 
-struct far {
+struct name_line {
     struct handshake h;              /* first */
     struct ev_loop  *loop;           /* borrowed */
     struct munger   *munger;         /* owned */
-    far_done        *done;
+    name_line_done        *done;
     void            *host;
     char             where[ADDRESS_HOST + 8];
     struct sockaddr_in to[ADDRESSES];
@@ -53,7 +53,7 @@ static void stream_over(void *host, struct sealed *s, const char *why)
 }
 
 /* Our end of a stream over this connection, which is taken; or -1. */
-static int open_stream(struct far *f)
+static int open_stream(struct name_line *f)
 {
     struct stream *x = calloc(1, sizeof *x);
     int plain, tcp = f->h.fd;
@@ -70,11 +70,11 @@ static int open_stream(struct far *f)
     return plain;
 }
 
-static void dial_next(struct far *f, const struct err *why);
+static void dial_next(struct name_line *f, const struct err *why);
 
 static void on_over(struct handshake *h, bool accepted)
 {
-    struct far *f = (struct far *)h;
+    struct name_line *f = (struct name_line *)h;
     struct err why = h->login.e;
     int fd = accepted ? open_stream(f) : -1;
 
@@ -88,7 +88,7 @@ static void on_over(struct handshake *h, bool accepted)
 }
 
 /* why: what was wrong with the one before. */
-static void dial_next(struct far *f, const struct err *why)
+static void dial_next(struct name_line *f, const struct err *why)
 {
     struct login_conf conf = { .purpose = LOGIN_NAMES, .job = "", .uid = geteuid(),
                                .trusts = trusts };
@@ -118,7 +118,7 @@ static void dial_next(struct far *f, const struct err *why)
     handshake_start(&f->h, f->loop, f->munger, fd, LOGIN_CLIENT, &conf, on_over);
 }
 
-void far_dial(struct far *f)
+void name_line_dial(struct name_line *f)
 {
     static const struct err none = { 0 };
 
@@ -126,7 +126,7 @@ void far_dial(struct far *f)
     dial_next(f, &none);
 }
 
-static int look_up(struct far *f, const char *where, struct err *e)
+static int look_up(struct name_line *f, const char *where, struct err *e)
 {
     struct addrinfo hints = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM }, *all;
     struct address a;
@@ -146,10 +146,10 @@ static int look_up(struct far *f, const char *where, struct err *e)
     return 0;
 }
 
-struct far *far_new(struct ev_loop *loop, const char *where, const char *munge_socket,
-                    far_done *done, void *host, struct err *e)
+struct name_line *name_line_new(struct ev_loop *loop, const char *where, const char *munge_socket,
+                    name_line_done *done, void *host, struct err *e)
 {
-    struct far *f = calloc(1, sizeof *f);
+    struct name_line *f = calloc(1, sizeof *f);
 
     if (!f) {
         err_set(e, ERR_NOMEM, "out of memory");
@@ -166,11 +166,11 @@ struct far *far_new(struct ev_loop *loop, const char *where, const char *munge_s
             return f;
         err_set(e, ERR_NOMEM, "no memory for munge");
     }
-    far_free(f);
+    name_line_free(f);
     return NULL;
 }
 
-void far_free(struct far *f)
+void name_line_free(struct name_line *f)
 {
     struct stream *x;
 

@@ -6,14 +6,17 @@
 #include "wire/limits.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #define COUNT_MAX PLAN_RANKS_MAX
 #define SECONDS_MAX 1e9      /* some thirty years */
+#define SINGLE_ID_MAX 40     /* behind it come the numbers of jobs that it starts */
 
 /* The member that the row names by its offset. */
 static void *member(struct reader *r, const struct option *o)
@@ -396,6 +399,25 @@ int opts_set_nameserver(struct reader *r, const struct option *o, char *const *a
         return err_set(e, ERR_INVALID_VAL, "'%.60s' is not auto, start, none, the path of a "
                        "socket, or HOST:PORT", arg[0]);
     return opts_set_text(r, o, arg, e);
+}
+
+int opts_set_single_fd(struct reader *r, const struct option *o, char *const *arg,
+                       struct err *e)
+{
+    static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    const char *id = strchr(arg[0], ':');
+    size_t len = id ? strlen(id + 1) : 0;
+    char digits[12];
+    long fd;
+
+    (void)o;
+    if (!len || len > SINGLE_ID_MAX || strspn(id + 1, good) < len)
+        return err_set(e, ERR_INVALID_VAL, "'%.60s' does not end in a job id", arg[0]);
+    snprintf(digits, sizeof digits, "%.*s", (int)(id - arg[0] < 12 ? id - arg[0] : 0), arg[0]);
+    if (!opts_number(digits, STDERR_FILENO + 1, INT_MAX, &fd))
+        return err_set(e, ERR_INVALID_VAL, "'%.60s' does not begin with a descriptor above 2", arg[0]);
+    r->plan->single_fd = (int)fd;
+    return set_string(&r->plan->single_id, id + 1, e);
 }
 
 int opts_set_configfile(struct reader *r, const struct option *o, char *const *arg,

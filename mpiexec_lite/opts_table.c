@@ -254,6 +254,9 @@ const struct option opts_table[] = {
     { .names = { "pmi_args" }, .arg = "PORT", .section = SECTIONS,
       .set = opts_set_count, JOB(single),
       .help = "For MPI libraries: serve the program that listens on this port." },
+    { .names = { "singleton-fd" }, .arg = "FD:JOBID", .section = SECTIONS,
+      .set = opts_set_single_fd,
+      .help = "For libpmi2: serve the program that is connected to this descriptor." },
 
     { .names = { "v", "verbose", "debug" }, .section = SECTION_INFO,
       .set = opts_set_verbose, .flags = OPTION_REPEAT, .value = 1,

@@ -170,8 +170,14 @@ void plan_clear(struct plan *p)
     free(p->stdin_file);
     free(p->trace);
     free(p->nameserver);
+    free(p->single_id);
     strlist_clear(&p->warnings);
     plan_init(p);
+}
+
+bool plan_is_single(const struct plan *p)
+{
+    return p->single || p->single_fd;
 }
 
 int plan_size(const struct plan *p)

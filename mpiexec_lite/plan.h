@@ -108,6 +108,8 @@ struct plan {
     int              usize;      /* -usize: universe size; -1: unknown */
     bool             pmi_port;   /* -pmi-port: PMI over a loopback TCP port */
     int              single;     /* -pmi_args: port of a program that is the only rank; 0: none */
+    int              single_fd;  /* -singleton-fd: the connection to such a program; 0: none */
+    char            *single_id;  /* and what its job is called already; else NULL */
     int              pmi1_subversion;    /* 1, or 2 by -pmi1-groups */
     char            *nameserver; /* -nameserver: none, auto, start, a path,
                                     HOST:PORT; NULL: auto */
@@ -127,6 +129,8 @@ void plan_clear(struct plan *p);
 struct app *plan_add_app(struct plan *p);
 void plan_drop_app(struct plan *p);              /* the last block */
 int  plan_size(const struct plan *p);            /* ranks of all blocks */
+/* The only rank runs already, and is not ours to start. */
+bool plan_is_single(const struct plan *p);
 /* The block of a rank (0 <= rank < plan_size): also its appnum. */
 size_t plan_app_of(const struct plan *p, int rank);
 

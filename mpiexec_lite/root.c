@@ -406,7 +406,10 @@ static int prepare_node(struct root *r, struct err *e)
 
     if (getrandom(&random, sizeof random, 0) != sizeof random)
         return err_set(e, ERR_OTHER, "no random numbers");
-    snprintf(r->jobid, sizeof r->jobid, "job-%d-%08x", (int)getppid(), random);
+    if (p->single_id)
+        snprintf(r->jobid, sizeof r->jobid, "%s", p->single_id);
+    else
+        snprintf(r->jobid, sizeof r->jobid, "job-%d-%08x", (int)getppid(), random);
     if (node_init(&r->node, r->loop, &args, &root_node_ops, r, e) < 0)
         return -1;
     r->servers = r->tree.n = tree_positions(p);
@@ -483,6 +486,7 @@ static void clear(struct root *r)
     root_foreign_clear(r);
     if (r->node.buffer)
         node_clear(&r->node);
+    root_single_clear(r);
     root_names_clear(r);
     places_clear(&r->places);
     control_clear(&r->control);

@@ -1,9 +1,9 @@
 /* root_impl.h - what the root's source files share: root.c (the loop, signals, the end of
  * the run), root_job.c (a job from its start to its end), root_new.c (jobs that ranks
- * start), root_hosts.c (hosts that come later), root_names.c (names beyond this launcher),
- * root_foreign.c (jobs of other launchers), root_node.c (ranks of this host and all output),
- * root_spread.c (bringing up the servers of other nodes), root_tree.c (these servers) and
- * root_input.c (stdin). */
+ * start), root_single.c (a program that runs already), root_hosts.c (hosts that come later),
+ * root_names.c (names beyond this launcher), root_foreign.c (jobs of other launchers),
+ * root_node.c (ranks of this host and all output), root_spread.c (bringing up the servers of
+ * other nodes), root_tree.c (these servers) and root_input.c (stdin). */
 #ifndef MPIEXEC_LITE_ROOT_IMPL_H
 #define MPIEXEC_LITE_ROOT_IMPL_H
 
@@ -91,10 +91,11 @@ struct root {
     char              hostname[HOST_NAME_MAX + 1];
     char              beside[PATH_MAX];  /* pmi2_proxy beside this program */
     char              cwd[PATH_MAX];
-    char              jobid[40];
+    char              jobid[48];
     size_t            input_given;       /* bytes of stdin that were granted again */
     int               signals;   /* signalfd */
     ev_io             on_signals, on_control;
+    ev_io             on_program;        /* a pidfd of the program that runs already */
     ev_timer          tick, progress, trial;
     ev_prepare        prepare;
     double            due;       /* what tick is set for; 0: not set */
@@ -171,6 +172,13 @@ void root_new_lost(struct root_job *j, int rank);
 void root_new_look(struct root_job *j);          /* ranks of it have ended */
 /* Nothing more can be started: whoever waits is told. */
 void root_refuse_asked(struct root *r, const char *why);
+
+/* root_single.c */
+/* Take a program that runs already as the only rank of the main job.  0, or -1 and e. */
+int  root_single_start(struct root_job *j, struct err *e);
+/* A rank that was not ours has gone without a farewell: what it started ends. */
+void root_single_gone(struct root_job *j, int rank);
+void root_single_clear(struct root *r);
 
 /* root_names.c */
 int  root_names_init(struct root *r, struct err *e);

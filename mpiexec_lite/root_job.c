@@ -1,8 +1,6 @@
 /* root_job.c - a job, from its start to its end. */
 #include "mpiexec_lite/root_impl.h"
 
-#include "mpiexec_lite/single.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -209,16 +207,6 @@ void root_job_free(struct root_job *j)
 
 /* --- started ----------------------------------------------------------- */
 
-static int start_crew(struct root_job *j, struct err *e)
-{
-    int port = j->number ? 0 : j->bundle.plan.single, fd;
-
-    if (!port)
-        return crew_start(&j->crew, e);
-    fd = single_join(port, j->bundle.jobid, e);
-    return fd < 0 ? -1 : crew_adopt(&j->crew, fd, e);
-}
-
 bool root_job_mixed(const struct root_job *j)
 {
     const struct root *r = j->root;
@@ -249,7 +237,8 @@ void root_job_start(struct root_job *j)
         launch_started(&j->launch, i, -1);
     if (!j->number)
         root_send(j, "start", mixed ? "mixed" : NULL, 1, NULL, 0);
-    if (start_crew(j, &e) < 0)
+    if ((plan_is_single(&j->bundle.plan) ? root_single_start(j, &e)
+                                         : crew_start(&j->crew, &e)) < 0)
         root_broken(r, EXIT_LAUNCHER, e.text);
     for (int i = 0; i < j->crew.n; i++)          /* after one that could not be started */
         if (!j->crew.ranks[i].pid && !j->crew.ranks[i].adopted)

@@ -297,10 +297,8 @@ int client_connect(struct client *c, const char *jobid, const struct client_chan
 {
     bool copies = false;
 
-    if (check_text("job id", jobid, LIMIT_VALUE_OLD, e) < 0)
+    if (check_text("job id", jobid, LIMIT_VALUE_OLD, e) < 0 || single_join(c, e) < 0)
         return err_context(e, "job-connect");
-    if (client_state(c) == CLIENT_SINGLE)
-        return single_refuse("job-connect", e);
     if (ask(c, jobid, &copies, e) < 0)
         return -1;
     return copies && copy(c, jobid, ch, e) < 0 ? err_context(e, "job-connect") : 0;

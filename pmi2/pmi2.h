@@ -126,7 +126,7 @@ typedef struct PMI2_Connect_comm {
  * *size: processes of the job, 1 and up; *rank: ours, 0 to *size - 1; *appnum: which
  * command of the launch or spawn we are, from 0 (Slurm's server says -1).  Each
  * may be NULL.  Without PMI_FD and PMI_PORT in the environment: 0, 1, 0, 0, no
- * connection.  Called again before PMI2_Finalize: the same answers; after a
+ * connection; calls that need a launcher start one (libpmi2(3)).  Called again before PMI2_Finalize: the same answers; after a
  * failure or PMI2_Finalize: an error. */
 int PMI2_Init(int *spawned, int *size, int *rank, int *appnum);
 
@@ -183,7 +183,7 @@ int PMI2_Job_Spawn(int count, const char *cmds[], int argcs[], const char **argv
 
 /* The job's id, the same in all its processes and no other job's; 256 bytes hold
  * every launcher's.  PMI2_ERR_NOMEM if jobid_size bytes do not.  Without a
- * launcher "singleton_" and the process id. */
+ * launcher, and if one is started later, "singleton_", the process id, and a number. */
 int PMI2_Job_GetId(char jobid[], int jobid_size);
 
 /* Slurm's: the rank that PMI2_Init told. */

@@ -176,10 +176,11 @@ def constants(env, each, options):
         need(len(seen) >= 4 if each else not seen, f"requests for {key}", *seen)
 
 
-@test("without a launcher: a job of one")
+@test("without a launcher, where none may be started: a job of one")
 def singleton():
+    env = environment(new_mark(), preloaded({**OURS, "PMI2_LAUNCHER": ""}))
     r = subprocess.run([build("pmi2_all", "-lpmi2")], stdout=subprocess.PIPE, timeout=LIMIT,
-                       env=environment(new_mark(), preloaded(OURS)), check=True)
+                       env=env, check=True)
     same(r.stdout, b"rank 0: ok\n", "output")
 
 

@@ -1189,10 +1189,22 @@ static void test_singleton(void **state)
     assert_int_equal(client_get_attr(&c, false, "no-such", false, &out, &found, &e), 0);
     assert_false(found);
     assert_int_equal(client_ring(&c, "me", &pos, &out, &right, &e), 0);
+    setenv("PMI2_LAUNCHER", "/no/such/launcher", 1);
     assert_int_equal(client_publish(&c, "n", "p", &e), -1);
-    assert_has(e.text, "needs a launcher");
+    assert_has(e.text, "name-publish: this process was started without a launcher, and cannot "
+                       "start /no/such/launcher: No such file");
     assert_int_equal(client_connect(&c, "j", NULL, &e), -1);
+    setenv("PMI2_LAUNCHER", "/bin/true", 1);
+    assert_int_equal(client_lookup(&c, "n", &out, &e), -1);
+    assert_has(e.text, "closed the connection");
+    setenv("PMI2_LAUNCHER", "", 1);
+    assert_int_equal(client_unpublish(&c, "n", &e), -1);
+    assert_has(e.text, "it starts none");
+    unsetenv("PMI2_LAUNCHER");
     assert_int_equal(client_disconnect(&c, "j", &e), -1);
+    assert_has(e.text, "not connected");
+    assert_int_equal(client_state(&c), CLIENT_SINGLE);
+    check_get(&c, "second", NULL);
     assert_int_equal(client_close(&c, &e), 0);
     assert_int_equal(client_put(&c, "k", "v", &e), -1);
     assert_int_equal(e.code, ERR_INIT);
