@@ -45,6 +45,7 @@ static const struct field job_fields[] = {
     FIELD("tree width",       INT,      bundle, plan.remote.tree_width, 0, MOST),
     FIELD("flat hosts",       INT,      bundle, plan.remote.flat_hosts, 0, MOST),
     FIELD("launch window",    INT,      bundle, plan.remote.window, 1, MOST),
+    FIELD("start window",     INT,      bundle, plan.start_window, 1, MOST),
     FIELD("launch time-out",  SECONDS,  bundle, plan.remote.patience, 0, 1e9),
     FIELD("heartbeat",        SECONDS,  bundle, plan.remote.heartbeat, 0, 1e9),
     FIELD("lease",            SECONDS,  bundle, plan.remote.lease, 0, 1e9),

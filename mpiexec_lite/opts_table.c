@@ -215,6 +215,10 @@ const struct option opts_table[] = {
       .help = "Start at most N hosts at the same time from one (default 10).",
       .more = "More connections at once may be refused: see MaxStartups in "
               "sshd_config(5)." },
+    { .names = { "start-window" }, .arg = "N", .section = SECTION_LAUNCH,
+      .set = opts_set_count, JOB(start_window),
+      .help = "Start at most N processes of a host at the same time (default 64); 1: one "
+              "after the other." },
     { .names = { "launch-timeout" }, .arg = "S", .section = SECTION_LAUNCH,
       .set = opts_set_seconds, JOB(remote.patience),
       .help = "Give up on a host that has not answered after S seconds (default 15)." },

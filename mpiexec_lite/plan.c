@@ -64,7 +64,7 @@ static void app_clear(struct app *a)
 void plan_init(struct plan *p)
 {
     *p = (struct plan){
-        .output_from = -1, .usize = -1, .pmi1_subversion = 1,
+        .output_from = -1, .usize = -1, .start_window = 64, .pmi1_subversion = 1,
         .remote = {
             .launcher = LAUNCHER_SSH, .tree_width = 32, .flat_hosts = 64, .window = 10,
             .patience = 15, .heartbeat = 5, .lease = 15, .release_bytes = 256 << 10,

@@ -104,6 +104,7 @@ struct plan {
     int              stdin_rank; /* STDIN_RANK */
     char            *stdin_file; /* STDIN_FILE */
 
+    int              start_window;       /* -start-window: processes of a host at once: 64 */
     double           timeout;    /* seconds; 0: none */
     int              usize;      /* -usize: universe size; -1: unknown */
     bool             pmi_port;   /* -pmi-port: PMI over a loopback TCP port */
