@@ -9,8 +9,8 @@
  * of the whole job for all below it, and sends one message up; the root sends one
  * down, to all.  It carries the number of rounds so far (seq: releases and failures),
  * and what goes up carries the number that its sender has seen, so that an entry into
- * a round that has failed meanwhile is recognised.  A list or a ring of members
- * that all are here is nobody else's business. */
+ * a round that has failed meanwhile is recognised.  A group whose members all are here
+ * is nobody else's business. */
 #include "pmi2/fence_impl.h"
 
 #include <limits.h>

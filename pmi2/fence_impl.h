@@ -41,13 +41,11 @@ struct fence_msg {
     size_t             len;
 };
 
-/* All its members are here, and nobody else is to have what was put: other jobs read what
- * the root has. */
+/* It is decided here, as all its members are.  A fence of the whole job is the root's, which
+ * is to have the data by then: other jobs may be connected to this one. */
 static inline bool is_local(const struct fence *f)
 {
-    bool world = !f->ranks && f->kind == FENCE_GROUP;
-
-    return f->nhere == f->n && (!world || is_root(f->job->server));
+    return f->nhere == f->n && (f->ranks || f->kind != FENCE_GROUP || is_root(f->job->server));
 }
 
 /* A waiting request of the round that is complete, or NULL. */

@@ -204,9 +204,11 @@ CHILD = """
     xml = attr("PMI_hwloc_xmlfile")
     need(open(xml).read().startswith("<?xml"), "hwloc")
     if v == 2:
-        need(attr("localRanks") == ",".join(mine) and attr("localRanksCount") == str(len(mine)), "l")
-        need(attr("universeSize") == "9" and attr("isHeterogeneous") == "FALSE", "u")
-        need(attr("physTopology") == ("complete" if len(set(nodes[:3])) == 1 else "hierarchical"), "t")
+        need(attr("localRanks") == ",".join(mine), "localRanks")
+        need(attr("localRanksCount") == str(len(mine)), "localRanksCount")
+        need(attr("universeSize") == "9" and attr("isHeterogeneous") == "FALSE", "of all")
+        one = len(set(nodes[:3])) == 1
+        need(attr("physTopology") == ("complete" if one else "hierarchical"), "physTopology")
         r = c.ask("cmd=info-getnodeattr;key=mine;wait=FALSE;")
         need(r["found"] == "FALSE", "of the parent's", r)
     say("child", xml)

@@ -165,7 +165,8 @@ PAIR = """
         while not os.path.exists(os.path.dirname(sys.argv[0]) + "/over"):
             time.sleep(0.01)
         c.fence()
-        need(c.get("PMI_dead_processes") is None and c.get("PMI_alive_processes") == "0,1,2", "none")
+        need(c.get("PMI_dead_processes") is None, "none is dead")
+        need(c.get("PMI_alive_processes") == "0,1,2", "all are alive")
         need(not told, "no SIGUSR1")
         c.fence()
     say("child" if child else "parent", rank)

@@ -54,7 +54,8 @@ def api(header):
     """The functions that a header declares."""
     with open(header, encoding="utf-8") as f:
         text = re.sub(r"/\*.*?\*/", "", f.read(), flags=re.S)
-    return set(re.findall(r"^(?:const char \*|extern int |int )(PMI2_\w+|PMIX_Ring)\s*\(", text, re.M))
+    return set(re.findall(r"^(?:const char \*|extern int |int )(PMI2_\w+|PMIX_Ring)\s*\(", text,
+                          re.M))
 
 
 def called(program, *words, options=(), env=None, n=4, status=0):
@@ -99,7 +100,8 @@ def our_functions(options):
                    **{**more, "options": [*options, "-disable-auto-cleanup"]}) |
             called(build("pmi2_mpich_style", *flags), **more) |
             called(build("pmi2_all", *flags, "-lpmi2"), **more) |
-            called(build("pmi2_spawn", "-D_GNU_SOURCE", "-DMPICH_STYLE", *flags), "parent", n=2, **more))
+            called(build("pmi2_spawn", "-D_GNU_SOURCE", "-DMPICH_STYLE", *flags), "parent", n=2,
+                   **more))
     wanted = api(f"{ROOT}/pmi2/pmi2.h")
     same(len(wanted), 29, f"functions of {wanted}")
     same(sorted(wanted - seen), [], "functions that were not called")

@@ -10,7 +10,8 @@
 #include <cmocka.h>
 
 #define COUNT(a) (sizeof (a) / sizeof *(a))
-#define X100 "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789"
+#define X20 "01234567890123456789"
+#define X100 X20 X20 X20 X20 X20
 
 /* The job has n0, n1, n2 and this host. */
 static const struct { const char *name, *text, *want, *error; } rows[] = {
