@@ -12,8 +12,8 @@ from spawnlib import *                                  # noqa: E402
 
 COUNT = int(os.environ.get("COUNT") or 10000)
 
-raw_points(("spawns of 2 in a row", COUNT, 100, 1, 2, "child"),
+raw_points(("spawns of 2 in a row", COUNT, 20, 1, 2, "child"),
            ("spawns, 64 at once", COUNT // 64 // LOOKS * LOOKS, 1, 64, 1, "child"),
-           ("nests of jobs, 8 deep", COUNT // 20, 10, 1, 1, "deep", 7), limit=600)
+           ("nests of jobs, 8 deep", COUNT // 20, 2, 1, 1, "deep", 7), limit=600)
 
 main(threads=1)

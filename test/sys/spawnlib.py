@@ -189,8 +189,10 @@ ENDLESS = """
 # --- growth -----------------------------------------------------------------------------
 
 LOOKS = 5            # at the servers; at the first, all is warm
-LEAK = 64            # KiB in all, of what is more at each look
-ROOM = 512           # KiB in all
+LEAK = 128           # KiB in all, of what is more at each look
+
+# What grows now and then, and stays, is the most that was ever alive at a time: on a busy
+# machine that is chance, so steps are to be small.  A leak is more at every look.
 
 
 def servers(job):
@@ -227,7 +229,7 @@ def settled(job):
 
 def no_growth(where, what, count, step, ranks, *words, limit=LIMIT):
     """Run these words, which say "at K" after each step of count and wait for a line: no
-    server may have more memory, descriptors or processes at a look than at the first."""
+    server may have more memory at every look, or more descriptors or processes at any."""
     job = Job(*where, "-n", ranks, *words, stdin=subprocess.PIPE)
     seen, took = [], 0
     for i in range(step, count + 1, step):
@@ -247,8 +249,8 @@ def no_growth(where, what, count, step, ranks, *words, limit=LIMIT):
         same(files, seen[0][p][1], f"descriptors of process {p}, {seen}")
         kib = [x[p][0] for x in seen]
         least = min(b - a for a, b in zip(kib, kib[1:]))
-        need("asan" in B or (least * (LOOKS - 1) <= LEAK and kib[-1] - kib[0] <= ROOM),
-             f"memory of process {p} grows: {kib} KiB", seen)
+        need("asan" in B or least * (LOOKS - 1) <= LEAK, f"memory of process {p} grows: {kib} KiB",
+             seen)
     return r
 
 
