@@ -217,9 +217,10 @@ static void child(const char *publish)
     fence();
     if (publish && rank == 0) {
         if (wire == 1)
-            ask("cmd=publish_name service=%s port=here\n", publish);
+            ask("cmd=publish_name service=%s persistence=indefinite port=here\n", publish);
         else
-            ask("cmd=name-publish;name=%s;port=here;infokeycount=0;", publish);
+            ask("cmd=name-publish;name=%s;port=here;infokeycount=1;infokey0=persistence;"
+                "infoval0=indefinite;", publish);
         need_good("publish");
     }
     finalize();
