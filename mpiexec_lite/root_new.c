@@ -91,8 +91,10 @@ void root_new_failed(struct root_job *j, double now, int rank, const char *step,
 
 void root_new_lost(struct root_job *j, int rank)
 {
-    if (j->spawn)
-        starting_failed(&j->starting, rank, EHOSTUNREACH);
+    if (!j->spawn)
+        return;
+    starting_failed(&j->starting, rank, EHOSTUNREACH);
+    launch_end(&j->launch, root_now(j->root), 0);        /* also where a job outlives a host */
 }
 
 void root_new_look(struct root_job *j)

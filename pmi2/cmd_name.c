@@ -72,6 +72,9 @@ void names_free(struct server *s)
         ask_free(a);
 }
 
+/* How a name is spelled in the store begins with whom it is for. */
+enum { FOR_JOB = 'j', FOR_USER = 'u' };
+
 /* What is kept of a name of this launcher: a digit for how long, and the port. */
 static enum name_persistence persistence_of(const struct kvs_entry *found)
 {
@@ -84,13 +87,15 @@ static bool is_idle(const struct name_ask *a)
     return a->here && !a->peer && TAILQ_EMPTY(&a->waiters.list);
 }
 
-/* Names end with the job that has published them, unless it wanted otherwise. */
+/* Names end with the job that has published them, unless it wanted otherwise and others see
+ * them. */
 static void end_names(struct kvs *names, int number)
 {
     struct kvs_entry found;
 
     for (size_t i = 0; kvs_at(names, i, &found);)
-        if (found.src != number || persistence_of(&found) == PERSIST_INDEFINITE)
+        if (found.src != number ||
+            (persistence_of(&found) == PERSIST_INDEFINITE && *found.key == FOR_USER))
             i++;
         else
             kvs_remove(names, found.key);
@@ -117,15 +122,14 @@ void names_forget(struct server *s, const struct job *j, const struct peer *p)
 
 struct local_name { char text[LIMIT_SERVICE + 32]; };
 
-/* How a name is spelled in the store: with whom it is for. */
 static struct local_name spell(const struct job *j, const char *name, bool of_job)
 {
     struct local_name k;
 
     if (of_job)
-        snprintf(k.text, sizeof k.text, "j%d:%.*s", j->number, LIMIT_SERVICE, name);
+        snprintf(k.text, sizeof k.text, "%c%d:%.*s", FOR_JOB, j->number, LIMIT_SERVICE, name);
     else
-        snprintf(k.text, sizeof k.text, "u%.*s", LIMIT_SERVICE, name);
+        snprintf(k.text, sizeof k.text, "%c%.*s", FOR_USER, LIMIT_SERVICE, name);
     return k;
 }
 

@@ -380,6 +380,13 @@ static bool shrunk(const struct rank *r, int c, const struct instance *in)
     return true;
 }
 
+/* It may have entered a call that did without it: one of its threads while another was in
+ * the one before, which failed. */
+static bool may_be_out(const struct rank *r)
+{
+    return r->given_up || (r->ended && r->threads);
+}
+
 void model_passed(struct sim *s, struct rank *r, int c, bool ok)
 {
     struct world *w = r->world;
@@ -402,8 +409,8 @@ void model_passed(struct sim *s, struct rank *r, int c, bool ok)
         return;
     mine = floors_of(r);
     for (int i = 0; i < w->nranks; i++) {
-        if (s->ft && w->world_failed && w->ranks[i].given_up)
-            continue;                    /* it may have entered a call that did without it */
+        if (s->ft && w->world_failed && may_be_out(&w->ranks[i]))
+            continue;
         mine[i] = in->floor[i] > mine[i] ? in->floor[i] : mine[i];
         if (w->colls[c].kind == C_WORLD && in->floor[i] > w->rooted[i])
             w->rooted[i] = in->floor[i];

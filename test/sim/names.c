@@ -50,7 +50,7 @@ static void begin_publish(struct sim *s, struct rank *r, struct want *w)
         return;
     }
     w->serial = s->npubs++;
-    *p = (struct publication){ .name = name, .job = job, .kept = w->act.b == 1,
+    *p = (struct publication){ .name = name, .job = job, .kept = w->act.b == 1 && !is_own(name),
                                .once = w->act.b == 2, .looks = s->looking[name],
                                .span = { s->now, INFINITY, INFINITY, INFINITY } };
     if (s->removing[name][job])

@@ -197,8 +197,10 @@ static void lose_ranks(struct world *w, int position)
         w->ranks[rank].given_up = true;
         job_rank_lost(w->at[0].job, rank);
         launch_lost(&w->launch, rank);
-        if (w->spawn)
-            starting_failed(&w->starting, rank, EHOSTUNREACH);
+        if (!w->spawn)
+            continue;
+        starting_failed(&w->starting, rank, EHOSTUNREACH);
+        launch_end(&w->launch, w->sim->now, 0);
     }
     if (w->spawn)
         starting_said(&w->starting, position);
