@@ -276,7 +276,8 @@ static void refuse(struct far_ask *a, const char *fmt)
 
 static const char no_job[] = "there is no job %.64s here";
 
-/* There is no launcher to be asked: the client copies, if it can. */
+/* There is no launcher to be asked: the client copies, if it can.  One that has not said so
+ * is told no: MPICH's would read TRUE as a number that is 0, and go on unconnected. */
 static void finish_unlinked(struct far_ask *a)
 {
     struct job *x = foreign_named(a->server, a->other);
