@@ -46,12 +46,19 @@ struct job *foreign_named(struct server *s, const char *id)
     return NULL;
 }
 
-struct job *foreign_add(struct server *s, const char *id, struct err *e)
+/* As server_add_job takes them. */
+static bool is_id(const char *id)
 {
     size_t n = strlen(id);
+
+    return n && n < LIMIT_JOBID && !strpbrk(id, "; =\t\n");
+}
+
+struct job *foreign_add(struct server *s, const char *id, struct err *e)
+{
     struct job *x;
 
-    if (!n || n >= LIMIT_JOBID || strpbrk(id, "; =\t\n")) {
+    if (!is_id(id)) {
         err_set(e, ERR_INVALID_ARG, "'%.64s' is no job id", id);
         return NULL;
     }
@@ -61,7 +68,7 @@ struct job *foreign_add(struct server *s, const char *id, struct err *e)
     }
     x->server = s;
     x->foreign = true;
-    memcpy(x->id, id, n + 1);
+    memcpy(x->id, id, strlen(id) + 1);
     x->number = ++s->foreign_count;
     s->nforeign++;
     TAILQ_INSERT_TAIL(&s->foreign, x, in_server);
@@ -276,7 +283,8 @@ static void refuse(struct far_ask *a, const char *fmt)
 
 static const char no_job[] = "there is no job %.64s here";
 
-/* There is no launcher to be asked: the client copies, if it can. */
+/* There is no launcher to be asked: the client copies, if it can.  One that has not said so
+ * is told no: MPICH's would read TRUE as a number that is 0, and go on unconnected. */
 static void finish_unlinked(struct far_ask *a)
 {
     struct job *x = foreign_named(a->server, a->other);
@@ -313,7 +321,9 @@ enum outcome foreign_connect(struct job *j, const char *id, const struct asked_b
 
     if (x && job_linked(j, x))
         return REPLY;
-    if ((!(x && x->far) && !s->ops.introduce) || strlen(id) >= LIMIT_JOBID) {
+    if (!is_id(id))
+        return fails(no_job, id, e);
+    if (!(x && x->far) && !s->ops.introduce) {
         if (!by->copies)
             return fails(no_job, id, e);
         *found = (struct kvs_entry){ .value = "TRUE", .len = 4 };

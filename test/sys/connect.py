@@ -587,6 +587,23 @@ def _():
     release(job)
 
 
+@test("a launcher is killed while it waits for a caller: the socket goes with it")
+def _():
+    s = Server()
+    job, name = hold(s.options())
+    r = s.line().good(f"introduce;job={name};")
+    os.mkdir(f"{tmp()}/mine")
+    write_file(f"{tmp()}/mine/socket", "")
+    link = f"{runtime()}/pmi2_link-{job.root()}-planted"
+    os.symlink(f"{tmp()}/mine", link)
+    os.kill(job.root(), signal.SIGKILL)
+    same(job.finish().status, 255, "status")
+    need(os.path.exists(f"{tmp()}/mine/socket"), "a link is not followed")
+    os.unlink(link)
+    need(not os.path.exists(os.path.dirname(r["path"])), "the folder is gone", r)
+    same(os.listdir(runtime()), [], "what is left in the runtime folder")
+
+
 CALLER = """
     c = Client(2)
     c.put("k", "v"); c.fence()
