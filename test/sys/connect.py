@@ -330,6 +330,23 @@ def _():
     pair.good()
 
 
+@rows([(f"a server that is late: it reads the question before the job ({what})", a, b)
+       for what, a, b in (("asked first", 0, 1), ("told first", 1, 0), ("not accepted", 0, None))])
+def late(asks, tells):
+    s = Server()
+    lines = [s.line(), s.line()]
+    for line in lines:
+        line.good("ping;")
+    s.popen.send_signal(signal.SIGSTOP)
+    others = [s.line() for _ in range(5)]
+    told = others[-1] if tells is None else lines[tells]
+    told.send("job;job=job-late;pid=1;size=1;host=h;command=c;")
+    lines[asks].send("introduce;job=job-late;")
+    s.popen.send_signal(signal.SIGCONT)
+    same(sorted((told.reply()["cmd"], told.reply()["cmd"])), ["introduce-to", "job-response"],
+         "what its launcher is told")
+
+
 @test("many connect to one, at the same time")
 def _():
     s = Server()
