@@ -17,6 +17,7 @@ struct client {
     uid_t            uid;
     char             from[32];   /* "pid 4711" or "10.0.0.1", for lines */
     int              descriptors;
+    bool             far;        /* on another host */
     int              waits;      /* lookups of it that wait */
     size_t           pending;    /* bytes of replies to it that wait for the commit */
     TAILQ_ENTRY(client) in_all;

@@ -119,6 +119,10 @@ static bool see_to(struct resident *r, struct meeting *x)
     struct client *asked = registry_client(r->registry, x->asks->uid, x->job);
     char why[sizeof x->job + 40];
 
+    if (asked && asked != x->asks && (asked->far || x->asks->far)) {
+        tell_asker(x, NULL, "its launcher is on another host");
+        return true;
+    }
     if (asked && asked != x->asks) {
         arrange(r, x, asked);
         return true;
