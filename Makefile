@@ -32,7 +32,7 @@ client_pic = $(patsubst %.c,$B/pic/%.o,$(client_src))
 client_obj = $(patsubst %.c,$B/%.o,$(wildcard pmi2/client*.c pmi2/lib_pmi2.c))
 
 core     = $(call obj,wire) $(filter-out $(client_obj),$(call obj,pmi2)) $(call obj,pmix_ext)
-resident = $(patsubst %.c,$B/%.o,mpiexec_lite/registry.c $(wildcard mpiexec_lite/resident*.c))
+resident = $(patsubst %.c,$B/%.o,$(wildcard mpiexec_lite/registry*.c mpiexec_lite/resident*.c))
 launcher = $(filter-out $(resident),$(call obj,mpiexec_lite))
 everything = $(call obj,wire) $(call obj,pmi2) $(call obj,pmix_ext) $(launcher)
 
@@ -56,12 +56,13 @@ $B/bin/pmi2_proxy: $B/mpiexec_lite/proxy_main.o $(core) $(launcher) | $B/bin/.
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) $^ $(LIBS_EV) $(LIBS_ELF) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
 
 $B/bin/pmi2_server: $B/mpiexec_lite/server_main.o $(call obj,wire) $(resident) \
-                    $(addprefix $B/,pmi2/names.o mpiexec_lite/dialog.o mpiexec_lite/rundir.o mpiexec_lite/now.o) | $B/bin/.
+                    $(addprefix $B/,pmi2/names.o $(addprefix mpiexec_lite/,$(addsuffix .o, \
+                      address dialog gate handshake login login_line login_payload munge_helper munger now rundir sealed))) | $B/bin/.
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) $^ $(LIBS_SQL) $(LIBS_EV) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
 
 $B/lib/libpmi2.so.0: $(client_pic) pmi2/libpmi2.map | $B/lib/.
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) -shared -Wl,-soname,libpmi2.so.0 \
-	    -Wl,--version-script,pmi2/libpmi2.map $(client_pic) $(LIBS_WIRE) -o $@
+	    -Wl,--version-script,pmi2/libpmi2.map $(client_pic) $(LIBS_WIRE) -ldl -o $@
 	@ln -sf libpmi2.so.0 $B/lib/libpmi2.so
 # One object whose only global names are the API's, so that a static program's own
 # names never clash with ours.
@@ -106,6 +107,8 @@ $B/test/unit/test_registry: LIBS_MORE = $(LIBS_SQL)
 $(unit): %: %.o $(everything) $(wildcard test/unit/fake_*.c)
 	$(call Q,LD)$(CC) $(CFLAGS) -I. $(CSTD) $(LDFLAGS) $(filter %.o %.c,$^) -lcmocka -lpthread \
 	    -ldl $(LIBS_MORE) $(LIBS_EV) $(LIBS_ELF) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
+# With a store of its own.
+$B/test/fuzz/run_resident $B/fuzz_resident: $(filter-out %/resident.o %_store.o %_ask.o %_far.o,$(resident))
 $B/test/fuzz/run_%: $B/test/fuzz/fuzz_%.o $B/test/fuzz/main.o $(everything)
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $^ -lpthread $(LIBS_EV) $(LIBS_ELF) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
 $B/test/replay: $B/test/replay.o $(everything)
@@ -120,7 +123,7 @@ $B/test/sim/sim: $(patsubst %.c,$B/%.o,$(sim_src))
 
 fuzzers  = $(patsubst test/fuzz/fuzz_%.c,%,$(wildcard test/fuzz/fuzz_*.c))
 fuzzruns = $(fuzzers:%=$B/test/fuzz/run_%)
-systests = $(filter-out %/lib.py %/rawpmi.py,$(wildcard test/sys/*.py))
+systests = $(filter-out %/lib.py %/rawpmi.py %/spawnlib.py,$(wildcard test/sys/*.py))
 
 CHECKS   = test/torture/quick test/differential/quick test/sim/quick
 
@@ -135,7 +138,8 @@ check-long: test-deps
 	@$(MAKE) --no-print-directory check-long-only
 check-long-only: all $B/test/sim/sim
 	@$(MAKE) --no-print-directory fuzz SECS=20
-	@test/run --timeout 900 test/torture/run test/differential/run test/sim/planted test/long/minute.py
+	@test/run --timeout 900 test/torture/run test/differential/run test/sim/planted \
+	    test/long/minute.py test/long/spawns.py
 
 # make sim SEEDS=1..1000000 RANKS= NODES=: random schedules with faults; 0 violations is right.
 SEEDS ?= 1..100000
@@ -154,8 +158,8 @@ soak: all
 # of the launcher know of the event loop.
 LOOP_FILES = fatal.c front.c root.c root_impl.h conn.c conn.h feed.c feed.h listen.c listen.h \
              output.c output.h sink.c sink.h link.c link.h munger.c \
-             callback.c callback.h sealed.c sealed.h dial.c remote.c topology.c topology.h \
-             dialog.c dialog.h naming.c
+             handshake.c handshake.h gate.c gate.h sealed.c sealed.h dial.c remote.c topology.c topology.h root_single.c \
+             dialog.c dialog.h naming.c resident_far.c foreign.c
 layers:
 	@bad=0; look() { if grep -nE "$$1" $$2; then bad=1; fi; }; \
 	look '#include "(pmi2|pmix_ext|mpiexec_lite)/' "wire/*.[ch]"; \

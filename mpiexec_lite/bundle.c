@@ -45,6 +45,7 @@ static const struct field job_fields[] = {
     FIELD("tree width",       INT,      bundle, plan.remote.tree_width, 0, MOST),
     FIELD("flat hosts",       INT,      bundle, plan.remote.flat_hosts, 0, MOST),
     FIELD("launch window",    INT,      bundle, plan.remote.window, 1, MOST),
+    FIELD("start window",     INT,      bundle, plan.start_window, 1, MOST),
     FIELD("launch time-out",  SECONDS,  bundle, plan.remote.patience, 0, 1e9),
     FIELD("heartbeat",        SECONDS,  bundle, plan.remote.heartbeat, 0, 1e9),
     FIELD("lease",            SECONDS,  bundle, plan.remote.lease, 0, 1e9),
@@ -61,6 +62,7 @@ static const struct field job_fields[] = {
     FIELD("PMI-1 version",    INT,      bundle, plan.pmi1_subversion, 1, 2),
     FIELD("keep going",       BOOL,     bundle, plan.keep_going, 0, 1),
     FIELD("verbosity",        INT,      bundle, plan.verbose, 0, INT32_MAX),
+    FIELD("network",          OPTION,   bundle, plan.dims, 0, 0),
 };
 
 static const struct field host_fields[] = {
@@ -69,6 +71,7 @@ static const struct field host_fields[] = {
     FIELD("slots",     INT,    host, slots, 1, PLAN_SLOTS_MAX),
     FIELD("binding",   OPTION, host, binding, 0, 0),
     FIELD("locality",  BOOL,   host, local, 0, 1),
+    FIELD("coordinates", OPTION, host, coords, 0, 0),
 };
 
 static const struct field app_fields[] = {
@@ -392,7 +395,7 @@ static bool get_hosts(struct reader *r, struct plan *p)
 {
     size_t n;
 
-    if (!get_items(r, "host", 12, PLAN_HOSTS_MAX, &n))
+    if (!get_items(r, "host", 13, PLAN_HOSTS_MAX, &n))
         return false;
     for (size_t i = 0; i < n; i++) {
         struct host *h = plan_add_host(p, NULL);

@@ -26,7 +26,7 @@ const char *crew_program(const struct crew *c, int rank)
     size_t app = plan_app_of(c->args.plan, rank);
     const char *path = c->args.programs[app], *slash;
 
-    if (c->args.plan->single)
+    if (c->args.plan->single)            /* its name was not told */
         return "singleton";
     if (!path)
         path = c->args.plan->apps[app].argv.v[0];
@@ -187,7 +187,10 @@ int crew_add_job(struct crew *c, int subtree, struct err *e)
                              .universe = c->args.plan->usize, .map = place->map,
                              .map_blocks = place->nmap, .spread = c->n != place->size,
                              .nlocal = c->n, .subtree = subtree,
-                             .spawner = c->args.spawner, .link = c, .in_env = true };
+                             .spawner = c->args.spawner, .link = c,
+                             .in_env = !plan_is_single(c->args.plan),
+                             .cart_dims = c->args.plan->dims };
+    int index = c->node->args.index;
     size_t room = (size_t)(c->n ? c->n : 1);
     int *appnums = malloc(room * sizeof *appnums), *local = malloc(room * sizeof *local);
 
@@ -195,6 +198,8 @@ int crew_add_job(struct crew *c, int subtree, struct err *e)
         local[i] = c->ranks[i].rank;
         appnums[i] = (int)plan_app_of(c->args.plan, local[i]);
     }
+    if (index >= 0)
+        spec.cart_coords = c->args.plan->hosts[index].coords;
     spec.appnums = appnums;
     spec.local = local;
     if (appnums && local)

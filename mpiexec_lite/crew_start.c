@@ -1,6 +1,7 @@
 /* crew_start.c - give every rank its descriptors and environment, and start it. */
 #include "mpiexec_lite/crew.h"
 
+#include "mpiexec_lite/child.h"
 #include "mpiexec_lite/env.h"
 
 #include <errno.h>
@@ -132,35 +133,63 @@ static int take_ends(struct crew *c, struct rank *r, struct rank_ends *x, struct
     return rc;
 }
 
-/* What a block's ranks have in common, and room for what they have not. */
-struct block {
-    size_t       app;
-    struct strlist constants;    /* owned: what they need not ask for */
-    char       **envp;           /* owned; the strings are borrowed */
-    size_t       common;         /* entries of envp that all have */
+/* A rank that is being started, with what its process uses of ours. */
+struct start {
+    struct rank *rank;
+    char       **envp;           /* owned; strings of the block, and: */
+    char         text[ENV_RANK_TEXT];
 };
 
-static pid_t start_process(struct crew *c, const struct rank *r, struct block *b,
-                           const struct rank_ends *x, const char **step)
-{
-    const struct app *app = &c->args.plan->apps[b->app];
-    struct rank_env vars = { .fd = x->pmi.theirs, .rank = r->rank, .size = c->args.place->size,
-                             .port = c->listener ? listen_address(c->listener) : NULL,
-                             .local_rank = (int)(r - c->ranks), .local_size = c->n,
-                             .jobid = c->args.jobid,
-                             .spawned = c->args.spawner != NULL, .hostname = c->node->args.hostname };
-    struct child_spec spec = { .path = c->args.programs[b->app], .argv = app->argv.v,
-                               .envp = b->envp, .dir = app->wdir, .in = x->in.theirs,
-                               .out = x->out.theirs, .err = x->err.theirs,
-                               .keep = x->pmi.theirs, .user = c->node->args.user };
-    char text[ENV_RANK_TEXT];
+/* Ranks of one block are started side by side. */
+struct starts {
+    struct crew    *crew;
+    size_t          app;
+    struct strlist  constants;   /* owned: what ranks of the block need not ask for */
+    struct children children;
+    struct start   *v;           /* owned; as many as children can have */
+};
 
-    *step = "environment";
-    if (env_rank_vars(&vars, text, sizeof text, b->envp + b->common, NULL) < 0) {
-        errno = E2BIG;
+/* 0, or -1 with errno. */
+static int make_env(struct starts *s, struct start *x, const struct rank_ends *ends)
+{
+    struct crew *c = s->crew;
+    const struct strlist *env = &c->args.envs[s->app], *more = &s->constants;
+    struct rank_env vars = { .fd = ends->pmi.theirs, .rank = x->rank->rank,
+                             .size = c->args.place->size,
+                             .port = c->listener ? listen_address(c->listener) : NULL,
+                             .local_rank = (int)(x->rank - c->ranks), .local_size = c->n,
+                             .jobid = c->args.jobid, .spawned = c->args.spawner != NULL,
+                             .hostname = c->node->args.hostname };
+
+    x->envp = malloc((env->n + more->n + ENV_RANK_MAX) * sizeof *x->envp);
+    if (!x->envp)
+        return -1;
+    if (env->n)
+        memcpy(x->envp, env->v, env->n * sizeof *x->envp);
+    if (more->n)
+        memcpy(x->envp + env->n, more->v, more->n * sizeof *x->envp);
+    errno = E2BIG;
+    return env_rank_vars(&vars, x->text, sizeof x->text, x->envp + env->n + more->n, NULL);
+}
+
+static int begin_process(struct starts *s, struct rank *r, const struct rank_ends *ends)
+{
+    const struct crew *c = s->crew;
+    const struct app *app = &c->args.plan->apps[s->app];
+    struct start *x = &s->v[s->children.n];
+    struct child_spec spec = { .path = c->args.programs[s->app], .argv = app->argv.v,
+                               .dir = app->wdir, .in = ends->in.theirs, .out = ends->out.theirs,
+                               .err = ends->err.theirs, .keep = ends->pmi.theirs,
+                               .user = c->node->args.user };
+
+    x->rank = r;
+    if (make_env(s, x, ends) < 0) {
+        free(x->envp);
         return -1;
     }
-    return child_start(&spec, step);
+    spec.envp = x->envp;
+    children_add(&s->children, &spec);
+    return 0;
 }
 
 static void failed_to_start(struct crew *c, int rank, size_t app, const char *step,
@@ -177,35 +206,60 @@ static void failed_to_start(struct crew *c, int rank, size_t app, const char *st
 
 /* False when the rank could not be started, which is told.  Our ends are taken first,
  * as an output file that cannot be opened should start nothing. */
-static bool start_rank(struct crew *c, struct rank *r, struct block *b)
+static bool begin_rank(struct starts *s, struct rank *r)
 {
-    const char *step = "descriptors";
+    struct crew *c = s->crew;
     struct rank_ends x;
     struct err e = { 0 };
-    pid_t pid = -1;
+    bool ok = false;
 
     if (make_ends(c, r->rank, &x) < 0) {
-        failed_to_start(c, r->rank, b->app, step, errno);
+        failed_to_start(c, r->rank, s->app, "descriptors", errno);
         close_ours(&x);
     } else if (take_ends(c, r, &x, &e) < 0) {
         c->node->ops->broken(c->node->host, e.text);
     } else {
-        pid = start_process(c, r, b, &x, &step);
-        if (pid < 0)
-            failed_to_start(c, r->rank, b->app, step, errno);
+        ok = begin_process(s, r, &x) == 0;
+        if (!ok)
+            failed_to_start(c, r->rank, s->app, "environment", errno);
     }
     close_theirs(&x);
-    if (pid < 0)
+    return ok;
+}
+
+static bool end_rank(struct starts *s, int i)
+{
+    struct crew *c = s->crew;
+    struct rank *r = s->v[i].rank;
+    const char *step;
+    pid_t pid = children_end(&s->children, i, &step);
+
+    free(s->v[i].envp);
+    if (pid < 0) {
+        failed_to_start(c, r->rank, s->app, step, errno);
         return false;
+    }
     r->pid = pid;
     c->running++;
     c->node->ops->started(c->node->host, c, r->rank, pid);
     return true;
 }
 
-static int list_constants(struct crew *c, struct block *b, struct err *e)
+/* Wait for those that have been begun.  False: one could not be started. */
+static bool end_all(struct starts *s)
 {
-    struct env_constants k = { c->args.plan->usize, b->app, job_mapping(c->job), NULL, c->n };
+    bool ok = true;
+
+    for (int i = 0; i < s->children.n; i++)
+        ok = end_rank(s, i) && ok;
+    s->children.n = 0;
+    return ok;
+}
+
+static int set_block(struct starts *s, size_t app, struct err *e)
+{
+    struct crew *c = s->crew;
+    struct env_constants k = { c->args.plan->usize, app, job_mapping(c->job), NULL, c->n };
     int *local = malloc((size_t)(c->n ? c->n : 1) * sizeof *local), rc;
 
     if (!local)
@@ -213,33 +267,28 @@ static int list_constants(struct crew *c, struct block *b, struct err *e)
     for (int i = 0; i < c->n; i++)
         local[i] = c->ranks[i].rank;
     k.local = local;
-    rc = env_add_constants(&k, &b->constants, e);
+    s->app = app;
+    strlist_clear(&s->constants);
+    rc = env_add_constants(&k, &s->constants, e);
     free(local);
     return rc;
 }
 
-static void block_clear(struct block *b)
+/* 0; 1: a rank could not be started; -1 and e. */
+static int start_all(struct starts *s, struct err *e)
 {
-    free(b->envp);
-    b->envp = NULL;
-    strlist_clear(&b->constants);
-}
+    struct crew *c = s->crew;
 
-static int prepare_block(struct crew *c, struct block *b, size_t app, struct err *e)
-{
-    const struct strlist *env = &c->args.envs[app], *more = &b->constants;
+    for (int i = 0; i < c->n; i++) {
+        size_t app = plan_app_of(c->args.plan, c->ranks[i].rank);
 
-    block_clear(b);
-    b->app = app;
-    if (list_constants(c, b, e) < 0)
-        return -1;
-    b->common = env->n + more->n;
-    b->envp = malloc((b->common + ENV_RANK_MAX) * sizeof *b->envp);
-    if (!b->envp)
-        return err_set(e, ERR_NOMEM, "no memory for an environment");
-    if (env->n)
-        memcpy(b->envp, env->v, env->n * sizeof *b->envp);
-    memcpy(b->envp + env->n, more->v, more->n * sizeof *b->envp);
+        if ((app != s->app || s->children.n == s->children.most) && !end_all(s))
+            return 1;
+        if (app != s->app && set_block(s, app, e) < 0)
+            return -1;
+        if (!begin_rank(s, &c->ranks[i]))
+            return 1;
+    }
     return 0;
 }
 
@@ -272,17 +321,18 @@ int crew_adopt(struct crew *c, int fd, struct err *e)
 
 int crew_start(struct crew *c, struct err *e)
 {
-    struct block b = { .app = SIZE_MAX };
-    int rc = 0;
+    int window = c->args.plan->start_window;
+    struct starts s = { .crew = c, .app = SIZE_MAX };
+    int rc = children_init(&s.children, window < c->n ? window : c->n);
 
-    for (int i = 0; i < c->n && rc == 0; i++) {
-        size_t app = plan_app_of(c->args.plan, c->ranks[i].rank);
-
-        if (app != b.app)
-            rc = prepare_block(c, &b, app, e);
-        if (rc < 0 || !start_rank(c, &c->ranks[i], &b))
-            break;
-    }
-    block_clear(&b);
-    return rc;
+    s.v = calloc((size_t)s.children.most, sizeof *s.v);
+    if (rc < 0 || !s.v)
+        rc = err_set(e, ERR_NOMEM, "no memory to start ranks");
+    else
+        rc = start_all(&s, e);
+    end_all(&s);
+    children_clear(&s.children);
+    strlist_clear(&s.constants);
+    free(s.v);
+    return rc < 0 ? -1 : 0;
 }

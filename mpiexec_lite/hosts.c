@@ -271,6 +271,13 @@ int hosts_add_own(struct hosts *h, struct err *e)
     return hosts_add(h, h->own, &(struct mention){ 0 }, e);
 }
 
+int hosts_find(struct hosts *h, const char *name)
+{
+    if (is_local(h, name))
+        return (int)h->local - 1;
+    return h->size ? (int)*find(h, name) - 1 : -1;
+}
+
 /* --- all nodes, and those of one block ------------------------------------------ */
 
 /* The picked nodes, each once, become a's; what they hold is added to *slots. */

@@ -63,6 +63,9 @@ int  hosts_add_text(struct hosts *h, const char *text, const char *file, struct 
 int  hosts_pick(struct hosts *h, const char *list, const char *file, struct app *a, long *slots,
                 struct err *e);
 
+/* The node that this name stands for, or -1. */
+int  hosts_find(struct hosts *h, const char *name);
+
 /* Order the nodes by their slots; equal ones stay as they are. */
 int  hosts_order(struct hosts *h, bool descending, struct err *e);
 /* Drop our own host and do not let it in again. */

@@ -6,6 +6,7 @@
 #include "mpiexec_lite/naming_start.h"
 #include "mpiexec_lite/opts.h"
 #include "mpiexec_lite/root.h"
+#include "mpiexec_lite/single.h"
 #include "mpiexec_lite/sweep.h"
 #include "mpiexec_lite/trace.h"
 
@@ -77,7 +78,7 @@ static int find_programs(const struct plan *p, const struct placement *place, ch
         struct err e = { 0 };
         int status;
 
-        if (!is_here(p, place, a) || p->single)
+        if (!is_here(p, place, a) || plan_is_single(p))
             continue;
         if (program_find(app->argv.v[0], app->wdir, app->path, path ? path : "/usr/bin:/bin",
                          found, sizeof found, &status, &e) < 0)
@@ -129,7 +130,7 @@ static void hold_signals(void)
     sigprocmask(SIG_SETMASK, &all, NULL);
 }
 
-static int start(const struct plan *p, struct root_args *args, int *signo)
+static int start(const struct plan *p, struct root_args *args, int *signo, struct err *e)
 {
     struct front_args front = { .plan = p, .forward_input = forwards_input(p, args->place) };
     int fd[2], status;
@@ -141,6 +142,8 @@ static int start(const struct plan *p, struct root_args *args, int *signo)
         dup2(args->input, STDIN_FILENO);         /* the front end reads that */
     if (front.forward_input)
         args->input = -1;
+    if (plan_is_single(p) && single_begin(p, &args->program, e) < 0)
+        return complain(e->text, EXIT_LAUNCHER);
     if (sweep_prepare() < 0 ||
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) < 0)
         return complain(strerror(errno), EXIT_LAUNCHER);
@@ -150,6 +153,8 @@ static int start(const struct plan *p, struct root_args *args, int *signo)
     if (front.root == 0)
         be_root(args, fd);
     close(fd[1]);
+    if (p->single_fd)
+        close(p->single_fd);             /* the root's */
     if (front.root < 0) {
         close(fd[0]);
         return complain(strerror(errno), EXIT_LAUNCHER);
@@ -184,7 +189,7 @@ static int run_plan(struct plan *p, int *signo)
     if (status == 0 && p->nameserver && !strcmp(p->nameserver, "start") && naming_start(&e) < 0)
         status = complain(e.text, EXIT_LAUNCHER);
     if (status == 0)
-        status = start(p, &args, signo);
+        status = start(p, &args, signo, &e);
     if (args.trace >= 0)
         close(args.trace);
     for (size_t a = 0; a < p->napps; a++)

@@ -3,6 +3,7 @@
 
 #include "mpiexec_lite/dialog.h"
 #include "mpiexec_lite/fatal.h"
+#include "mpiexec_lite/naming_far.h"
 #include "mpiexec_lite/now.h"
 #include "mpiexec_lite/rundir.h"
 #include "wire/limits.h"
@@ -37,7 +38,10 @@ struct naming {
     struct ev_loop *loop;                /* borrowed */
     void          (*tell)(void *host, const char *text);
     void           *host;
-    char            path[RUNDIR_PATH];
+    char            path[RUNDIR_PATH];   /* its socket, or */
+    struct name_line *far;               /* owned: the way to it */
+    bool            dialling;            /* that way: not connected yet */
+    struct err      why;                 /* the last time that it could not be reached */
     struct dialog   dialog;
     bool            connected, greeted;  /* greeted: and it has answered: it lives */
     bool            lost;                /* it was, and the user has been told */
@@ -48,6 +52,8 @@ struct naming {
     double          retry_at, retry;     /* while it is not connected */
     double          heard;               /* the last message */
     bool            pinged;              /* since then */
+    int           (*take)(void *host, const struct msg *m, struct err *e);
+    void           *taker;               /* its host */
     struct msg      out;
     ev_timer        tick;
 };
@@ -92,15 +98,12 @@ static void send_question(struct naming *n, struct question *q)
 
 static const struct dialog_ops dialog_ops;
 
-/* 0, or -1 and e. */
-static int connect_now(struct naming *n, struct err *e)
+/* fd: a stream to the server. */
+static void use(struct naming *n, int fd)
 {
-    int fd = rundir_connect(n->path, e);
     struct question *q;
     struct job *j;
 
-    if (fd < 0)
-        return -1;
     dialog_init(&n->dialog, n->loop, fd, LIMIT_FRAME_LINK, &dialog_ops, n);
     n->connected = true;
     n->pinged = false;
@@ -113,17 +116,32 @@ static int connect_now(struct naming *n, struct err *e)
         send_job(n, j);
     TAILQ_FOREACH(q, &n->questions, in_all)
         send_question(n, q);
-    return 0;
 }
 
-static void try_again(struct naming *n, double now)
+static void on_dialled(void *host, int fd, const struct err *why)
 {
-    struct err e;
+    struct naming *n = host;
 
-    if (connect_now(n, &e) == 0)
-        return;
-    n->retry_at = now + n->retry;
-    n->retry = n->retry * 2 > RETRY_MAX ? RETRY_MAX : n->retry * 2;
+    n->dialling = false;
+    if (fd >= 0) {
+        use(n, fd);
+    } else {
+        n->why = *why;
+        n->retry_at = now_seconds() + n->retry;
+        n->retry = n->retry * 2 > RETRY_MAX ? RETRY_MAX : n->retry * 2;
+    }
+    set_timer(n);
+}
+
+static void connect_now(struct naming *n)
+{
+    struct err e = { 0 };
+
+    n->dialling = true;
+    if (n->far)
+        name_line_dial(n->far);
+    else
+        on_dialled(n, rundir_connect(n->path, &e), &e);
 }
 
 static void answer(struct naming *n, struct question *q, const char *port, const struct err *why)
@@ -223,6 +241,8 @@ static int on_message(void *host, struct dialog *d, const struct msg *m, struct 
         return -1;
     n->heard = now_seconds();
     n->pinged = false;
+    if (n->take && !strncmp(m->cmd, "introduc", 8))
+        return n->take(n->taker, m, e);
     q = find(n, id);
     if (q) {
         rc = take_answer(n, q, m, e);
@@ -250,7 +270,7 @@ static const struct dialog_ops dialog_ops = { on_message, on_closed };
 static double due(const struct naming *n)
 {
     const struct question *q;
-    double at = n->connected ? 0 : n->retry_at;
+    double at = n->connected || n->dialling ? 0 : n->retry_at;
 
     TAILQ_FOREACH(q, &n->questions, in_all)
         at = earlier(at, q->until);
@@ -296,8 +316,8 @@ static void on_tick(struct ev_loop *loop, ev_timer *w, int revents)
 
     (void)loop;
     (void)revents;
-    if (!n->connected && now >= n->retry_at)
-        try_again(n, now);
+    if (!n->connected && !n->dialling && now >= n->retry_at)
+        connect_now(n);
     if (give_up(n, now) && n->connected)
         lose(n, "it does not answer");
     if (n->connected && !TAILQ_EMPTY(&n->questions)) {
@@ -314,8 +334,41 @@ static void on_tick(struct ev_loop *loop, ev_timer *w, int revents)
 
 /* --- life -------------------------------------------------------------- */
 
-struct naming *naming_new(struct ev_loop *loop, const char *path,
-                          void (*tell)(void *host, const char *text), void *host, struct err *e)
+static int find_way(struct naming *n, const struct naming_args *args, struct err *e)
+{
+    if (*args->where == '/') {
+        snprintf(n->path, sizeof n->path, "%s", args->where);
+        return 0;
+    }
+    n->far = name_line_new(n->loop, args->where, args->munge_socket, on_dialled, n, e);
+    return n->far ? 0 : -1;
+}
+
+static void on_interrupt(struct ev_loop *loop, ev_io *w, int revents)
+{
+    struct naming *n = w->data;
+
+    (void)revents;
+    ev_io_stop(loop, w);
+    n->dialling = false;
+    err_set(&n->why, ERR_OTHER, "interrupted while it was called");
+}
+
+/* Until it is connected, or n->why says why it is not. */
+static void wait_for_it(struct naming *n, int interrupt)
+{
+    ev_io w;
+
+    ev_io_init(&w, on_interrupt, interrupt, EV_READ);
+    w.data = n;
+    if (interrupt >= 0)
+        ev_io_start(n->loop, &w);
+    while (n->dialling)
+        ev_run(n->loop, EVRUN_ONCE);
+    ev_io_stop(n->loop, &w);
+}
+
+struct naming *naming_new(struct ev_loop *loop, const struct naming_args *args, struct err *e)
 {
     struct naming *n = calloc(1, sizeof *n);
 
@@ -324,17 +377,21 @@ struct naming *naming_new(struct ev_loop *loop, const char *path,
         return NULL;
     }
     n->loop = loop;
-    n->tell = tell;
-    n->host = host;
+    n->tell = args->tell;
+    n->host = args->host;
     n->retry = RETRY;
-    snprintf(n->path, sizeof n->path, "%s", path);
     TAILQ_INIT(&n->jobs);
     TAILQ_INIT(&n->questions);
     msg_init(&n->out);
     ev_timer_init(&n->tick, on_tick, 0., 0.);
     n->tick.data = n;
-    if (connect_now(n, e) == 0)
-        return n;
+    if (find_way(n, args, e) == 0) {
+        connect_now(n);
+        wait_for_it(n, args->interrupt);
+        if (n->connected)
+            return n;
+        *e = n->why;
+    }
     naming_free(n);
     return NULL;
 }
@@ -363,6 +420,7 @@ void naming_free(struct naming *n)
     }
     ev_timer_stop(n->loop, &n->tick);
     dialog_clear(&n->dialog);
+    name_line_free(n->far);
     msg_clear(&n->out);
     free(n);
 }
@@ -423,4 +481,25 @@ void naming_ask(struct naming *n, struct name_ask *a)
     else
         n->retry_at = earlier(n->retry_at, now_seconds());
     set_timer(n);
+}
+
+void naming_introduces(struct naming *n,
+                       int (*take)(void *host, const struct msg *m, struct err *e), void *host)
+{
+    n->take = take;
+    n->taker = host;
+}
+
+struct msg *naming_begin(struct naming *n, const char *cmd, long long *id)
+{
+    if (!n->connected)
+        return NULL;
+    begin(n, cmd);
+    *id = n->id;
+    return &n->out;
+}
+
+void naming_send(struct naming *n)
+{
+    dialog_send(&n->dialog, &n->out);
 }

@@ -24,9 +24,17 @@ struct naming_job {                  /* all borrowed; copied */
     int         size;
 };
 
-/* Connect to the socket of this path.  tell: a line for the user.  NULL and e. */
-struct naming *naming_new(struct ev_loop *loop, const char *path,
-                          void (*tell)(void *host, const char *text), void *host, struct err *e);
+struct naming_args {                 /* borrowed */
+    const char *where;               /* the path of a socket; or HOST:PORT */
+    const char *munge_socket;        /* for the latter; NULL: the usual one */
+    int         interrupt;           /* a descriptor: when it is readable, naming_new waits
+                                        no longer; -1: none */
+    void      (*tell)(void *host, const char *text);         /* a line for the user */
+    void       *host;
+};
+
+/* Connect.  Only this waits, and only for a server of another host.  NULL and e. */
+struct naming *naming_new(struct ev_loop *loop, const struct naming_args *args, struct err *e);
 /* What was asked is not answered any more.  NULL is fine. */
 void naming_free(struct naming *n);
 
@@ -36,5 +44,13 @@ void naming_end_job(struct naming *n, const char *id);
 
 /* Host operation name of the core. */
 void naming_ask(struct naming *n, struct name_ask *a);
+
+/* Introductions (resident.h), for whom the rest here does not care: messages about them
+ * are handed to take, which returns -1 and e if they make no sense. */
+void naming_introduces(struct naming *n,
+                       int (*take)(void *host, const struct msg *m, struct err *e), void *host);
+/* Begin such a message, *id: its number; NULL: the server is not there.  And send it. */
+struct msg *naming_begin(struct naming *n, const char *cmd, long long *id);
+void naming_send(struct naming *n);
 
 #endif

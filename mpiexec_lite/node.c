@@ -2,6 +2,7 @@
 #include "mpiexec_lite/crew.h"
 
 #include "mpiexec_lite/fatal.h"
+#include "mpiexec_lite/foreign.h"
 #include "mpiexec_lite/link.h"
 #include "mpiexec_lite/trace.h"
 #include "pmix_ext/commands.h"
@@ -92,18 +93,24 @@ static void op_timer(void *host, unsigned id, double seconds)
     n->ops->timer(n->host, id, seconds);
 }
 
+static void tell_no_topology(struct node *n, const char *why)
+{
+    char text[400];
+
+    if (!n->args.plan->verbose)
+        return;
+    snprintf(text, sizeof text, "%s: there is no PMI_hwloc_xmlfile: %s", n->args.hostname, why);
+    n->ops->tell(n->host, text);
+}
+
 /* Every job hears of it, asked or not. */
 static void topology_there(struct topology *t, const char *path, const char *why)
 {
     struct node *n = t->host;
     struct crew *c;
-    char text[400];
 
-    if (!path && n->args.plan->verbose) {
-        snprintf(text, sizeof text, "%s: there is no PMI_hwloc_xmlfile: %s", n->args.hostname,
-                 why);
-        n->ops->tell(n->host, text);
-    }
+    if (!path)
+        tell_no_topology(n, why);
     TAILQ_FOREACH(c, &n->crews, in_node)
         if (c->job)
             job_told(c->job, "PMI_hwloc_xmlfile", path);
@@ -113,10 +120,13 @@ static void topology_there(struct topology *t, const char *path, const char *why
 static const char *op_find(void *host, struct job *j, const char *key, bool *later)
 {
     struct node *n = host;
+    const char *why, *path = topology_find(&n->topology, n->loop, topology_there, later, &why);
 
     (void)j;
     (void)key;
-    return topology_find(&n->topology, n->loop, topology_there, later);
+    if (why)
+        tell_no_topology(n, why);
+    return path;
 }
 
 static void op_died(void *host, struct job *j)
@@ -183,6 +193,19 @@ static void op_peer_send_all(void *host, void *const *links, size_t n, const cha
     for (size_t i = 0; i < n; i++)
         link_send_blob(links[i], LINK_DATA, b);
     blob_drop(b);
+}
+
+static bool op_introduce(void *host, struct far_ask *a)
+{
+    struct node *n = host;
+
+    return n->ops->introduce(n->host, a);
+}
+
+static void op_far_send(void *host, void *link, const char *frame, size_t len)
+{
+    (void)host;
+    foreign_send(link, frame, len);
 }
 
 /* --- connections ------------------------------------------------------- */
@@ -253,7 +276,8 @@ static int add_server(struct node *n, struct err *e)
                             op_stuck, op_log, n->args.trace ? op_trace : NULL, op_peer_send,
                             op_peer_send_all, n->ops->spawn ? op_spawn : NULL,
                             n->ops->name ? op_name : NULL, n->ops->timer ? op_timer : NULL,
-                            op_find, op_died };
+                            op_find, op_died, n->ops->introduce ? op_introduce : NULL,
+                            op_far_send };
     const struct plan *p = n->args.plan;
     struct server_options options = { .pmi1_subversion = p->pmi1_subversion,
                                       .fault_tolerant = p->keep_going,

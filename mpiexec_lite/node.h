@@ -42,6 +42,7 @@ struct node_ops {
     /* Likewise. */
     bool (*name)(void *host, struct name_ask *a);
     void (*timer)(void *host, unsigned id, double seconds);
+    bool (*introduce)(void *host, struct far_ask *a);
 };
 
 struct node_args {

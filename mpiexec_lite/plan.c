@@ -64,7 +64,7 @@ static void app_clear(struct app *a)
 void plan_init(struct plan *p)
 {
     *p = (struct plan){
-        .output_from = -1, .usize = -1, .pmi1_subversion = 1,
+        .output_from = -1, .usize = -1, .start_window = 64, .pmi1_subversion = 1,
         .remote = {
             .launcher = LAUNCHER_SSH, .tree_width = 32, .flat_hosts = 64, .window = 10,
             .patience = 15, .heartbeat = 5, .lease = 15, .release_bytes = 256 << 10,
@@ -140,6 +140,7 @@ void host_clear(struct host *h)
     free(h->name);
     free(h->user);
     free(h->binding);
+    free(h->coords);
     *h = (struct host){ 0 };
 }
 
@@ -161,14 +162,22 @@ void plan_clear(struct plan *p)
     free(p->hosts);
     launch_options_clear(&p->remote);
     env_rules_clear(&p->env);
+    free(p->topology_file);
+    free(p->dims);
     free(p->label);
     free(p->outfile);
     free(p->errfile);
     free(p->stdin_file);
     free(p->trace);
     free(p->nameserver);
+    free(p->single_id);
     strlist_clear(&p->warnings);
     plan_init(p);
+}
+
+bool plan_is_single(const struct plan *p)
+{
+    return p->single || p->single_fd;
 }
 
 int plan_size(const struct plan *p)

@@ -3,6 +3,7 @@
 
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/fatal.h"
+#include "mpiexec_lite/machine.h"
 #include "mpiexec_lite/stage.h"
 #include "mpiexec_lite/sweep.h"
 #include "wire/limits.h"
@@ -128,7 +129,11 @@ void proxy_broken(struct proxy *p, const char *why)
 
 static void say_ready(struct proxy *p)
 {
+    char machine[MACHINE_TEXT];
+
+    machine_text(machine);
     msg_int(proxy_message(p, "ready"), "position", p->position);
+    msg_str(&p->msg, "machine", machine);
     proxy_send(p, NULL, 0);
 }
 

@@ -83,11 +83,24 @@ static int on_grow(struct proxy *p, const struct msg *m, const char *payload, si
     return proxy_grow(p, (int)width, trial, e);
 }
 
+/* Before a rank of it can ask. */
+static int take_mixed(struct proxy_job *j, const struct msg *m, struct err *e)
+{
+    long long mixed = 0;
+
+    if (msg_find(m, "mixed") && msg_number(m, "mixed", 0, 1, &mixed, e) < 0)
+        return -1;
+    if (mixed && j->crew.job)
+        job_set_mixed(j->crew.job);
+    return 0;
+}
+
 static int on_start(struct proxy *p, const struct msg *m, const char *payload, size_t len,
                     struct err *e)
 {
-    (void)e;
     pass_down(p, m, payload, len);
+    if (take_mixed(p->main, m, e) < 0)
+        return -1;
     proxy_job_start(p->main);
     return 0;
 }
@@ -105,7 +118,7 @@ static int on_job(struct proxy *p, const struct msg *m, const char *payload, siz
         return err_set(e, ERR_INVALID_ARG, "job %lld cannot be begun", number);
     pass_down(p, m, payload, len);
     j = proxy_job_new(p, (int)number, payload, len, e);
-    return j ? proxy_job_begin(j, e) : -1;
+    return j && proxy_job_begin(j, e) == 0 ? take_mixed(j, m, e) : -1;
 }
 
 static int on_job_end(struct proxy *p, const struct msg *m, const char *payload, size_t len,

@@ -99,6 +99,8 @@ void registry_cancel(struct registry *r, const void *ticket);
  * owner is replaced: its launcher has connected again.  0, or -1 and e. */
 int  registry_job(struct registry *r, const struct reg_job *j, struct err *e);
 bool registry_runs(const struct registry *r, uid_t owner, const char *id);
+/* The client whose launcher runs it; NULL: it does not run. */
+void *registry_client(const struct registry *r, uid_t owner, const char *id);
 /* The job has ended; of this client only.  id NULL: all of them. */
 void registry_job_end(struct registry *r, const void *client, const char *id);
 
@@ -106,9 +108,11 @@ void registry_job_end(struct registry *r, const void *client, const char *id);
 double registry_due(const struct registry *r);
 void   registry_tick(struct registry *r, double now);
 
-/* The next one after that serial that this uid may see in a list, or NULL. */
-const struct reg_name *registry_next_name(const struct registry *r, uid_t uid, long long after);
-const struct reg_job  *registry_next_job(const struct registry *r, uid_t uid, long long after);
+/* Those after that serial that this uid may see in a list, in order, while each says true. */
+void registry_each_name(const struct registry *r, uid_t uid, long long after,
+                        bool (*each)(void *user, const struct reg_name *n), void *user);
+void registry_each_job(const struct registry *r, uid_t uid, long long after,
+                       bool (*each)(void *user, const struct reg_job *j), void *user);
 size_t registry_names(const struct registry *r);
 size_t registry_jobs(const struct registry *r);
 

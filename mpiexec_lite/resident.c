@@ -1,6 +1,7 @@
 /* resident.c - see resident.h.  Here: its socket, its clients, the loop, and its files. */
 #include "mpiexec_lite/resident_impl.h"
 
+#include "mpiexec_lite/gate.h"
 #include "mpiexec_lite/now.h"
 #include "mpiexec_lite/rundir.h"
 #include "wire/limits.h"
@@ -20,12 +21,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { BACKLOG = 512, CLIENTS_OF_A_USER = 1024, SPARE_DESCRIPTORS = 32 };
+enum { BACKLOG = 512, DESCRIPTORS_OF_A_USER = 4096, SPARE_DESCRIPTORS = 32, STRANGERS = 80 };
 static const double TRY_AGAIN = 0.1;     /* seconds, when there are no descriptors */
 
-static void say(const char *fmt, ...) PRINTF(1, 2);
-
-static void say(const char *fmt, ...)
+void resident_say(const char *fmt, ...)
 {
     struct buf safe = BUF_INIT;
     char text[600];
@@ -49,7 +48,7 @@ static void client_free(struct client *c)
         registry_job_end(r->registry, c, NULL);
     resident_forget(c);
     TAILQ_REMOVE(&r->clients, c, in_all);
-    r->nclients--;
+    r->used -= c->descriptors;
     dialog_clear(&c->dialog);
     free(c);
 }
@@ -60,37 +59,54 @@ static void on_closed(void *host, struct dialog *d, const char *why)
 
     (void)d;
     if (*why && c->all->args.verbose)
-        say("uid %u, pid %ld: %s", (unsigned)c->uid, c->pid, why);
+        resident_say("uid %u, %s: %s", (unsigned)c->uid, c->from, why);
     client_free(c);
 }
 
 static const struct dialog_ops dialog_ops = { resident_message, on_closed };
 
-static int count_clients(const struct resident *r, uid_t uid)
+static int used_by(const struct resident *r, uid_t uid)
 {
     const struct client *c;
     int n = 0;
 
     TAILQ_FOREACH(c, &r->clients, in_all)
-        n += c->uid == uid;
+        if (c->uid == uid)
+            n += c->descriptors;
     return n;
 }
 
 /* Whether this peer may come in; why not is for the log. */
-static bool may_enter(const struct resident *r, const struct ucred *peer)
+static bool may_enter(const struct resident *r, uid_t uid, const char *from, int descriptors)
 {
-    if (!r->args.system && peer->uid != geteuid() && peer->uid != 0) {
-        say("uid %u, pid %d was refused: this is the server of uid %u", (unsigned)peer->uid,
-            (int)peer->pid, (unsigned)geteuid());
+    if (!r->args.system && uid != geteuid() && uid != 0) {
+        resident_say("uid %u, %s was refused: this is the server of uid %u", (unsigned)uid, from,
+                     (unsigned)geteuid());
         return false;
     }
-    if (r->nclients >= r->most || count_clients(r, peer->uid) >= r->most_of_user) {
+    if (r->used + descriptors > r->most || used_by(r, uid) + descriptors > r->most_of_user) {
         if (r->args.verbose)
-            say("uid %u, pid %d was refused: too many connections", (unsigned)peer->uid,
-                (int)peer->pid);
+            resident_say("uid %u, %s was refused: too many connections", (unsigned)uid, from);
         return false;
     }
     return true;
+}
+
+void resident_enter(struct resident *r, int fd, uid_t uid, const char *from, int descriptors)
+{
+    struct client *c = may_enter(r, uid, from, descriptors) ? calloc(1, sizeof *c) : NULL;
+
+    if (!c) {
+        close(fd);
+        return;
+    }
+    c->all = r;
+    c->uid = uid;
+    snprintf(c->from, sizeof c->from, "%s", from);
+    c->descriptors = descriptors;
+    TAILQ_INSERT_TAIL(&r->clients, c, in_all);
+    r->used += descriptors;
+    dialog_init(&c->dialog, r->loop, fd, LIMIT_FRAME_RANK, &dialog_ops, c);
 }
 
 static void on_connect(struct ev_loop *loop, ev_io *w, int revents)
@@ -99,7 +115,7 @@ static void on_connect(struct ev_loop *loop, ev_io *w, int revents)
     int fd = accept4(r->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     struct ucred peer;
     socklen_t len = sizeof peer;
-    struct client *c;
+    char from[32];
 
     (void)revents;
     if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
@@ -109,17 +125,12 @@ static void on_connect(struct ev_loop *loop, ev_io *w, int revents)
     }
     if (fd < 0)
         return;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 || !may_enter(r, &peer) ||
-        !(c = calloc(1, sizeof *c))) {
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0) {
         close(fd);
         return;
     }
-    c->all = r;
-    c->uid = peer.uid;
-    c->pid = peer.pid;
-    TAILQ_INSERT_TAIL(&r->clients, c, in_all);
-    r->nclients++;
-    dialog_init(&c->dialog, loop, fd, LIMIT_FRAME_RANK, &dialog_ops, c);
+    snprintf(from, sizeof from, "pid %d", (int)peer.pid);
+    resident_enter(r, fd, peer.uid, from, 1);
 }
 
 static void on_again(struct ev_loop *loop, ev_timer *w, int revents)
@@ -151,11 +162,11 @@ static void settle(struct resident *r)
     struct err e = { 0 };
 
     if (store_commit(r->store, &e) < 0) {
-        say("%s", e.text);
+        resident_say("%s", e.text);
         resident_spoil(r, &e);
         registry_unload(r->registry);
         if (load(r, &e) < 0) {
-            say("%s", e.text);
+            resident_say("%s", e.text);
             r->broken = true;
             ev_break(r->loop, EVBREAK_ALL);
         }
@@ -224,6 +235,7 @@ static int take_lock(struct resident *r, struct err *e)
 static int start_listening(struct resident *r, struct err *e)
 {
     struct sockaddr_un me = { .sun_family = AF_UNIX };
+    struct stat there;
     mode_t old;
     int rc;
 
@@ -232,6 +244,8 @@ static int start_listening(struct resident *r, struct err *e)
                        sizeof me.sun_path - 1);
     memcpy(me.sun_path, r->args.socket, strlen(r->args.socket) + 1);
     r->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (lstat(me.sun_path, &there) == 0 && !S_ISSOCK(there.st_mode))
+        return err_set(e, ERR_OTHER, "%.108s is there, and is no socket", me.sun_path);
     unlink(me.sun_path);                 /* of one that was killed: we have the lock */
     old = umask(r->args.system ? 0111 : 0177);
     rc = r->fd < 0 ? -1 : bind(r->fd, (struct sockaddr *)&me, sizeof me);
@@ -243,7 +257,7 @@ static int start_listening(struct resident *r, struct err *e)
 }
 
 /* As many descriptors as we may have; one user gets an eighth of them. */
-static void raise_limit(struct resident *r)
+static int raise_limit(struct resident *r, struct err *e)
 {
     struct rlimit l;
 
@@ -254,9 +268,14 @@ static void raise_limit(struct resident *r)
         setrlimit(RLIMIT_NOFILE, &l);
     }
     r->most = l.rlim_cur > 65536 ? 65536 : (int)l.rlim_cur - SPARE_DESCRIPTORS;
+    if (r->args.listen)
+        r->most -= STRANGERS;            /* who have not logged in yet, and munge */
     r->most_of_user = r->args.system ? r->most / 8 : r->most;
-    if (r->most_of_user > CLIENTS_OF_A_USER)
-        r->most_of_user = CLIENTS_OF_A_USER;
+    if (r->most_of_user > DESCRIPTORS_OF_A_USER)
+        r->most_of_user = DESCRIPTORS_OF_A_USER;
+    return r->most_of_user > 0 ? 0
+           : err_set(e, ERR_OTHER, "%lu descriptors are too few (ulimit -n)",
+                     (unsigned long)l.rlim_cur);
 }
 
 static void watch(struct resident *r)
@@ -282,7 +301,8 @@ static int prepare(struct resident *r, struct err *e)
 
     if (getrandom(&seed, sizeof seed, 0) != sizeof seed)
         return err_set(e, ERR_OTHER, "no random numbers");
-    raise_limit(r);
+    if (raise_limit(r, e) < 0)
+        return -1;
     r->loop = ev_loop_new(EVBACKEND_EPOLL | EVFLAG_NOENV);
     r->registry = registry_new(&resident_ops, r, seed);
     if (!r->loop || !r->registry)
@@ -290,7 +310,7 @@ static int prepare(struct resident *r, struct err *e)
     if (take_lock(r, e) < 0)
         return -1;
     r->store = store_open(r->args.state, e);
-    if (!r->store || load(r, e) < 0 || start_listening(r, e) < 0)
+    if (!r->store || load(r, e) < 0 || resident_far_open(r, e) < 0 || start_listening(r, e) < 0)
         return -1;
     watch(r);
     return 0;
@@ -309,6 +329,7 @@ struct resident *resident_new(const struct resident_args *args, struct err *e)
     TAILQ_INIT(&r->clients);
     LIST_INIT(&r->tickets);
     TAILQ_INIT(&r->replies);
+    TAILQ_INIT(&r->meetings);
     msg_init(&r->out);
     if (prepare(r, e) == 0)
         return r;
@@ -319,12 +340,12 @@ struct resident *resident_new(const struct resident_args *args, struct err *e)
 int resident_run(struct resident *r)
 {
     if (r->args.verbose)
-        say("ready: %s, %zu names", r->args.socket, registry_names(r->registry));
+        resident_say("ready: %s, %zu names", r->args.socket, registry_names(r->registry));
     ev_run(r->loop, 0);
     if (!r->broken)
         settle(r);
     if (r->args.verbose)
-        say("ended: %zu names stay", registry_names(r->registry));
+        resident_say("ended: %zu names stay", registry_names(r->registry));
     return r->broken ? -1 : 0;
 }
 
@@ -339,6 +360,7 @@ void resident_free(struct resident *r)
     r->store = NULL;
     while ((c = TAILQ_FIRST(&r->clients)))
         client_free(c);
+    gate_free(r->gate);
     registry_free(r->registry);
     if (r->listens)
         unlink(r->args.socket);

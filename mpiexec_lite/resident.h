@@ -1,10 +1,10 @@
 /* resident.h - the resident server's loop: its socket, its clients, and what they say.
  *
- * Who a client is, the kernel says (SO_PEERCRED).  A user's server serves its user and
- * root; the system's, which is root's, serves everybody, and starts, signals and opens
- * nothing for anybody.  Messages are PMI-2 frames (wire/FORMAT) without an opening
- * exchange; every request has a number (id) that its reply repeats, and replies may
- * overtake each other.
+ * Who a client is, the kernel says (SO_PEERCRED), or, of one on another host, munge
+ * (login.h).  A user's server serves its user and root; the system's, which is root's,
+ * serves everybody, and starts, signals and opens nothing for anybody.  Messages are PMI-2
+ * frames (wire/FORMAT) without an opening exchange; every request has a number (id) that its
+ * reply repeats, and replies may overtake each other.
  *
  *   hello           version=1           -> version, uid (as the kernel says), system,
  *                                          pid
@@ -22,7 +22,16 @@
  *                                          if these are not all
  *   list-jobs       after               -> likewise: serial owner job pid size host
  *                                          command since
+ *   introduce       job                 -> path, secret, answer: of the launcher of that
+ *                                          job, if it is the asker's user's
  *   ping
+ *
+ * A launcher whose job is asked for by introduce is told, without having asked (id=0):
+ *
+ *   introduce-to    number secret       somebody of your user wants to call: listen; says
+ *                   answer              introduced number=N with path, or errmsg
+ *
+ * The one that calls shows secret, the other answer (mpiexec_lite/foreign.h).
  *
  * A reply is CMD-response with id, rc, and errmsg where rc is not 0.  One turn of the loop
  * takes what has come, commits once, and then sends the replies: what has been answered
@@ -39,6 +48,8 @@ enum { RESIDENT_VERSION = 1, LIST_ROWS = 64 };
 struct resident_args {
     bool        system;          /* for every user */
     const char *socket, *state;  /* the socket's path; the folder of the store */
+    const char *listen;          /* ADDRESS[:PORT] for other hosts; NULL: no port */
+    const char *munge_socket;    /* NULL: the usual one */
     bool        verbose;
 };
 

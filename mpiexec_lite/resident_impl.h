@@ -1,5 +1,7 @@
 /* resident_impl.h - what the resident server's source files share: resident.c (its socket,
- * its clients, the loop) and resident_serve.c (requests and their replies). */
+ * its clients, the loop), resident_far.c (clients of other hosts), resident_serve.c
+ * (requests and their replies), resident_list.c (long ones) and resident_meet.c (launchers
+ * that are introduced to each other). */
 #ifndef MPIEXEC_LITE_RESIDENT_IMPL_H
 #define MPIEXEC_LITE_RESIDENT_IMPL_H
 
@@ -13,7 +15,8 @@ struct client {
     struct resident *all;
     struct dialog    dialog;
     uid_t            uid;
-    long             pid;
+    char             from[32];   /* "pid 4711" or "10.0.0.1", for lines */
+    int              descriptors;
     int              waits;      /* lookups of it that wait */
     size_t           pending;    /* bytes of replies to it that wait for the commit */
     TAILQ_ENTRY(client) in_all;
@@ -26,6 +29,14 @@ struct ticket {                  /* a lookup that waits */
     LIST_ENTRY(ticket) in_all;
 };
 LIST_HEAD(tickets, ticket);
+
+struct meeting {                 /* of two launchers: see resident_meet.c */
+    struct client *asks, *asked;
+    long long      id, number;   /* of the question; of the meeting */
+    char           secret[33], answer[33];
+    TAILQ_ENTRY(meeting) in_all;
+};
+TAILQ_HEAD(meetings, meeting);
 
 struct reply {                   /* until the commit */
     struct client *client;
@@ -46,7 +57,12 @@ struct resident {
     struct clients   clients;
     struct tickets   tickets;
     struct replies   replies;
-    int              nclients, most, most_of_user;
+    struct meetings  meetings;
+    long long        meeting;    /* number of the last one */
+    struct gate     *gate;       /* or NULL */
+    bool             tried;      /* munge; why it does not work, or "" */
+    struct err       munge;
+    int              used, most, most_of_user;       /* descriptors of clients */
     struct msg       out;        /* the reply that is being built, and its name */
     char             name[40];
     ev_io            readable;
@@ -56,6 +72,24 @@ struct resident {
     double           due;
     bool             broken;
 };
+
+/* resident_meet.c: requests, as resident_serve.c has them; that client is gone. */
+int  resident_introduce(struct client *c, const struct msg *m, long long id, struct err *e);
+int  resident_introduced(struct client *c, const struct msg *m, long long id, struct err *e);
+void resident_part(struct client *c);
+
+/* Take a client, or close the connection.  descriptors: that it costs. */
+void resident_enter(struct resident *r, int fd, uid_t uid, const char *from, int descriptors);
+/* A line on stderr. */
+void resident_say(const char *fmt, ...) PRINTF(1, 2);
+
+/* resident_far.c: open the port, if one is wanted.  0, or -1 and e. */
+int  resident_far_open(struct resident *r, struct err *e);
+
+/* resident_list.c: add a page of a list to c->all->out.  To be freed when that has been
+ * formatted; NULL: no memory. */
+struct rows;
+struct rows *resident_rows(struct client *c, bool names, long long after);
 
 /* resident_serve.c */
 extern const struct registry_ops resident_ops;

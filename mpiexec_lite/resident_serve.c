@@ -262,90 +262,19 @@ static int on_lookup(struct client *c, const struct msg *m, long long id, struct
     return 1;
 }
 
-/* A field of a row: its key is kept in keys until the reply is formatted. */
-struct row_keys { char text[LIST_ROWS * 8][24]; int n; };
-
-static const char *row_key(struct row_keys *k, const char *name, int row)
-{
-    char *text = k->text[k->n++];
-
-    snprintf(text, sizeof k->text[0], "%.16s%d", name, row);
-    return text;
-}
-
-/* Numbers as text, as a message has room for a few of its own only. */
-struct row_numbers { char text[LIST_ROWS * 8][24]; int n; };
-
-static const char *row_number(struct row_numbers *k, long long number)
-{
-    char *text = k->text[k->n++];
-
-    snprintf(text, sizeof k->text[0], "%lld", number);
-    return text;
-}
-
-static void add_name(struct msg *out, struct row_keys *k, struct row_numbers *d, int i,
-                     const struct reg_name *n)
-{
-    msg_str(out, row_key(k, "serial", i), row_number(d, n->serial));
-    msg_str(out, row_key(k, "owner", i), row_number(d, (long long)n->owner));
-    msg_str(out, row_key(k, "name", i), n->name);
-    msg_str(out, row_key(k, "port", i), n->port);
-    msg_str(out, row_key(k, "job", i), n->job);
-    msg_str(out, row_key(k, "range", i), name_range_text(n->range));
-    msg_str(out, row_key(k, "persistence", i), name_persistence_text(n->persistence));
-    msg_str(out, row_key(k, "since", i), row_number(d, n->since));
-}
-
-static void add_job(struct msg *out, struct row_keys *k, struct row_numbers *d, int i,
-                    const struct reg_job *j)
-{
-    msg_str(out, row_key(k, "serial", i), row_number(d, j->serial));
-    msg_str(out, row_key(k, "owner", i), row_number(d, (long long)j->owner));
-    msg_str(out, row_key(k, "job", i), j->id);
-    msg_str(out, row_key(k, "pid", i), row_number(d, j->pid));
-    msg_str(out, row_key(k, "size", i), row_number(d, j->size));
-    msg_str(out, row_key(k, "host", i), j->host);
-    msg_str(out, row_key(k, "command", i), j->command);
-    msg_str(out, row_key(k, "since", i), row_number(d, j->since));
-}
-
-/* Adds the row behind that serial; the serial of it, or 0: there is none. */
-static long long add_row(struct client *c, bool names, struct row_keys *k, struct row_numbers *d,
-                         int i, long long after)
-{
-    const struct registry *g = c->all->registry;
-    const struct reg_name *n = names ? registry_next_name(g, c->uid, after) : NULL;
-    const struct reg_job *j = names ? NULL : registry_next_job(g, c->uid, after);
-
-    if (i == LIST_ROWS)
-        return n || j ? after + 1 : 0;
-    if (n)
-        add_name(&c->all->out, k, d, i, n);
-    if (j)
-        add_job(&c->all->out, k, d, i, j);
-    return n ? n->serial : j ? j->serial : 0;
-}
-
 static int on_list(struct client *c, const struct msg *m, long long id, struct err *e)
 {
-    bool names = !strcmp(m->cmd, "list-names");
-    struct msg *out = &c->all->out;
-    struct row_keys k = { .n = 0 };
-    struct row_numbers d = { .n = 0 };
-    long long after = 0, next;
-    int n = 0;
+    long long after = 0;
+    struct rows *rows;
 
     if (msg_find(m, "after") && msg_number(m, "after", 0, INT64_MAX, &after, e) < 0)
         return -1;
     begin(c->all, m->cmd, id, 0);
-    while ((next = add_row(c, names, &k, &d, n, after)) && n < LIST_ROWS) {
-        after = next;
-        n++;
-    }
-    msg_int(out, "n", n);
-    msg_int(out, "more", next != 0);
+    rows = resident_rows(c, !strcmp(m->cmd, "list-names"), after);
+    if (!rows)
+        return err_set(e, ERR_NOMEM, "no memory for a list");
     queue(c, m->cmd, id);                /* while the rows' texts are there */
+    free(rows);
     return 1;
 }
 
@@ -360,8 +289,21 @@ static const struct { const char *cmd; request_fn *run; } requests[] = {
     { "hello", on_hello }, { "job", on_job }, { "job-end", on_job_end },
     { "name-publish", on_publish }, { "name-unpublish", on_unpublish },
     { "name-lookup", on_lookup }, { "list-names", on_list }, { "list-jobs", on_list },
-    { "ping", on_ping },
+    { "ping", on_ping }, { "introduce", resident_introduce },
+    { "introduced", resident_introduced },
 };
+
+/* Bytes of replies that this user has not read. */
+static size_t queued_by(const struct resident *r, uid_t uid)
+{
+    const struct client *c;
+    size_t n = 0;
+
+    TAILQ_FOREACH(c, &r->clients, in_all)
+        if (c->uid == uid)
+            n += c->pending + c->dialog.out.len;
+    return n;
+}
 
 /* A request_fn says 0: r->out is the reply; 1: it has been seen to; -1 and e. */
 int resident_message(void *host, struct dialog *d, const struct msg *m, struct err *e)
@@ -374,6 +316,8 @@ int resident_message(void *host, struct dialog *d, const struct msg *m, struct e
     (void)d;
     if (c->pending > LIMIT_QUEUED)
         return err_set(e, ERR_OTHER, "too many questions at once");
+    if (c->pending + c->dialog.out.len > LIMIT_BATCH && queued_by(c->all, c->uid) > LIMIT_UNREAD)
+        return err_set(e, ERR_OTHER, "too much waits to be read by this user");
     if (msg_number(m, "id", 0, INT64_MAX, &id, e) < 0)
         return err_context(e, "%.40s", m->cmd);
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
@@ -395,6 +339,7 @@ void resident_forget(struct client *c)
     struct ticket *t, *nt;
     struct reply *x, *nx;
 
+    resident_part(c);
     for (t = LIST_FIRST(&r->tickets); t; t = nt) {
         nt = LIST_NEXT(t, in_all);
         if (t->client != c)

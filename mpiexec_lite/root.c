@@ -3,6 +3,7 @@
 
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/fatal.h"
+#include "mpiexec_lite/machine.h"
 #include "mpiexec_lite/now.h"
 #include "mpiexec_lite/stage.h"
 #include "mpiexec_lite/sweep.h"
@@ -206,6 +207,7 @@ static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
     TAILQ_FOREACH(j, &r->jobs, in_root)
         launch_tick(&j->launch, now);
     root_start_asked(r);
+    root_foreign_follow(r);
     root_jobs_follow(r);
     server_flush(r->node.server);
     due = earlier(step_jobs(r, now), watch_silent(r, now));
@@ -399,11 +401,15 @@ static int prepare_node(struct root *r, struct err *e)
     struct node_args args = { .plan = p, .index = own_node(p), .hostname = r->hostname,
                               .user = &r->user,
                               .trace = r->args->trace >= 0 || p->verbose >= 3 };
+    char machine[MACHINE_TEXT];
     unsigned random;
 
     if (getrandom(&random, sizeof random, 0) != sizeof random)
         return err_set(e, ERR_OTHER, "no random numbers");
-    snprintf(r->jobid, sizeof r->jobid, "job-%d-%08x", (int)getppid(), random);
+    if (p->single_id)
+        snprintf(r->jobid, sizeof r->jobid, "%s", p->single_id);
+    else
+        snprintf(r->jobid, sizeof r->jobid, "job-%d-%08x", (int)getppid(), random);
     if (node_init(&r->node, r->loop, &args, &root_node_ops, r, e) < 0)
         return -1;
     r->servers = r->tree.n = tree_positions(p);
@@ -412,7 +418,9 @@ static int prepare_node(struct root *r, struct err *e)
     r->positions = malloc(p->nhosts * sizeof *r->positions);
     for (int i = 0, n = 0; r->positions && (size_t)i < p->nhosts; i++)
         r->positions[i] = p->hosts[i].local ? 0 : ++n;
-    return r->at && r->positions ? 0 : err_set(e, ERR_NOMEM, "no memory for %d servers", r->tree.n);
+    machine_text(machine);
+    return r->at && r->positions && machine_kind(&r->machines, machine) == 0
+           ? 0 : err_set(e, ERR_NOMEM, "no memory for %d servers", r->tree.n);
 }
 
 static int prepare(struct root *r, struct err *e)
@@ -427,6 +435,7 @@ static int prepare(struct root *r, struct err *e)
     if (root_places_init(r, e) < 0 || prepare_node(r, e) < 0 || make_main(r, e) < 0 ||
         root_write_bundle(r, e) < 0 || root_input_init(r, e) < 0 || root_names_init(r, e) < 0)
         return -1;
+    root_foreign_init(r);
     if (r->plan->stdin_mode == STDIN_RANK && r->main->crew.n)
         output_set_input(r->main->crew.output, STDIN_FILENO);
     watch(r);
@@ -469,10 +478,15 @@ static void clear(struct root *r)
         strlist_clear(&r->main->bundle.envs[a]);
     if (r->main)
         free(r->main->bundle.envs);
-    while ((j = TAILQ_FIRST(&r->jobs)))
+    while ((j = TAILQ_FIRST(&r->jobs))) {
+        if (!j->done && j->crew.job)     /* cut off */
+            job_failed(j->crew.job, EXIT_LAUNCHER);
         root_job_free(j);
+    }
+    root_foreign_clear(r);
     if (r->node.buffer)
         node_clear(&r->node);
+    root_single_clear(r);
     root_names_clear(r);
     places_clear(&r->places);
     control_clear(&r->control);
@@ -481,6 +495,7 @@ static void clear(struct root *r)
         free(r->at[i].why);
     free(r->at);
     free(r->positions);
+    strlist_clear(&r->machines);
     if (r->loop)
         ev_loop_destroy(r->loop);
 }

@@ -1,6 +1,7 @@
 /* root_impl.h - what the root's source files share: root.c (the loop, signals, the end of
  * the run), root_job.c (a job from its start to its end), root_new.c (jobs that ranks
- * start), root_hosts.c (hosts that come later), root_names.c (names beyond this launcher),
+ * start), root_single.c (a program that runs already), root_hosts.c (hosts that come later),
+ * root_names.c (names beyond this launcher), root_foreign.c (jobs of other launchers),
  * root_node.c (ranks of this host and all output), root_spread.c (bringing up the servers of
  * other nodes), root_tree.c (these servers) and root_input.c (stdin). */
 #ifndef MPIEXEC_LITE_ROOT_IMPL_H
@@ -23,6 +24,7 @@ struct position {                /* a server of the tree */
     enum position_state state;
     bool     lost;
     bool     reads;              /* ranks there read stdin */
+    int      machine;            /* what kind it is: of root.machines */
     size_t   taken;              /* bytes of stdin that they have taken */
     char    *why;                /* owned; lost before it was up: why, or NULL */
 };
@@ -76,9 +78,11 @@ struct root {
     struct remotes    below;
     struct callback  *callback;  /* -launcher tcp and manual; else NULL */
     struct naming    *naming;    /* the resident server for names; NULL: none */
+    struct foreign   *foreign;   /* links to other launchers; NULL: there can be none */
     struct root_timers timers;   /* of the core */
     struct position  *at;        /* by position */
     int              *positions; /* by node */
+    struct strlist    machines;  /* kinds of them, as machine.h writes them; 0: this one */
     int               connected, ready;  /* positions, the root's own left out */
     bool              decided;   /* tree or flat */
     int               tried;     /* position that a server could not reach in a trial; 0: none */
@@ -87,10 +91,11 @@ struct root {
     char              hostname[HOST_NAME_MAX + 1];
     char              beside[PATH_MAX];  /* pmi2_proxy beside this program */
     char              cwd[PATH_MAX];
-    char              jobid[40];
+    char              jobid[48];
     size_t            input_given;       /* bytes of stdin that were granted again */
     int               signals;   /* signalfd */
     ev_io             on_signals, on_control;
+    ev_io             on_program;        /* a pidfd of the program that runs already */
     ev_timer          tick, progress, trial;
     ev_prepare        prepare;
     double            due;       /* what tick is set for; 0: not set */
@@ -132,13 +137,16 @@ struct job_name { char text[24]; };
 struct job_name root_job_name(const struct root_job *j);
 /* Every server is ready: start the ranks. */
 void root_job_start(struct root_job *j);
+/* Hosts that have ranks of it are of different kinds. */
+bool root_job_mixed(const struct root_job *j);
 /* Go on with its end; when to look again, 0: no need.  j->done: nothing is left of it. */
 double root_job_step(struct root_job *j, double now);
 /* All output of a position has come. */
 void root_job_not_started(struct root_job *j, int rank, const char *step, int errnum);
 void root_job_quiet(struct root_job *j, int position);
-/* A position is lost, with all below it; and then for each of these: its ranks. */
-void root_job_node_lost(struct root_job *j, int position, const char *why);
+/* A position is lost, with all below it, as why says ("": it is told); true: it concerns this
+ * job.  And then for each of these: its ranks. */
+bool root_job_node_lost(struct root_job *j, int position, const char *why);
 void root_job_lose(struct root_job *j, int position);
 /* Jobs that are connected to one that has failed end with it. */
 void root_jobs_follow(struct root *r);
@@ -165,6 +173,13 @@ void root_new_look(struct root_job *j);          /* ranks of it have ended */
 /* Nothing more can be started: whoever waits is told. */
 void root_refuse_asked(struct root *r, const char *why);
 
+/* root_single.c */
+/* Take a program that runs already as the only rank of the main job.  0, or -1 and e. */
+int  root_single_start(struct root_job *j, struct err *e);
+/* A rank that was not ours has gone without a farewell: what it started ends. */
+void root_single_gone(struct root_job *j, int rank);
+void root_single_clear(struct root *r);
+
 /* root_names.c */
 int  root_names_init(struct root *r, struct err *e);
 void root_names_add(struct root_job *j);         /* it runs */
@@ -172,6 +187,13 @@ void root_names_end(struct root_job *j);
 bool root_names_ask(void *host, struct name_ask *a);
 void root_timer(void *host, unsigned id, double seconds);
 void root_names_clear(struct root *r);           /* after the core */
+
+/* root_foreign.c */
+void root_foreign_init(struct root *r);          /* after the names */
+void root_foreign_clear(struct root *r);         /* after the jobs, before the core */
+bool root_introduce(void *host, struct far_ask *a);
+/* Jobs that are connected to one of another launcher that has failed end with it. */
+void root_foreign_follow(struct root *r);
 
 /* root_node.c */
 extern const struct node_ops root_node_ops;

@@ -1,8 +1,6 @@
 /* root_job.c - a job, from its start to its end. */
 #include "mpiexec_lite/root_impl.h"
 
-#include "mpiexec_lite/single.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -209,22 +207,27 @@ void root_job_free(struct root_job *j)
 
 /* --- started ----------------------------------------------------------- */
 
-static int start_crew(struct root_job *j, struct err *e)
+bool root_job_mixed(const struct root_job *j)
 {
-    int port = j->number ? 0 : j->bundle.plan.single, fd;
+    const struct root *r = j->root;
+    const struct placement *place = &j->bundle.place;
 
-    if (!port)
-        return crew_start(&j->crew, e);
-    fd = single_join(port, j->bundle.jobid, e);
-    return fd < 0 ? -1 : crew_adopt(&j->crew, fd, e);
+    for (size_t i = 1; i < place->nruns; i++)
+        if (r->at[r->positions[place->runs[i].node]].machine !=
+            r->at[r->positions[place->runs[0].node]].machine)
+            return true;
+    return false;
 }
 
 void root_job_start(struct root_job *j)
 {
     struct root *r = j->root;
+    bool mixed = root_job_mixed(j);
     struct err e = { 0 };
 
     j->started = true;
+    if (mixed && j->crew.job)
+        job_set_mixed(j->crew.job);
     root_names_add(j);
     if (root_open_files(j, &e) < 0) {
         root_broken(r, EXIT_LAUNCHER, e.text);
@@ -233,8 +236,9 @@ void root_job_start(struct root_job *j)
     for (int i = 0; i < j->launch.size; i++)
         launch_started(&j->launch, i, -1);
     if (!j->number)
-        root_send(j, "start", NULL, 0, NULL, 0);
-    if (start_crew(j, &e) < 0)
+        root_send(j, "start", mixed ? "mixed" : NULL, 1, NULL, 0);
+    if ((plan_is_single(&j->bundle.plan) ? root_single_start(j, &e)
+                                         : crew_start(&j->crew, &e)) < 0)
         root_broken(r, EXIT_LAUNCHER, e.text);
     for (int i = 0; i < j->crew.n; i++)          /* after one that could not be started */
         if (!j->crew.ranks[i].pid && !j->crew.ranks[i].adopted)
@@ -275,10 +279,12 @@ static bool concerns(const struct root_job *j, int position)
     return found;
 }
 
-void root_job_node_lost(struct root_job *j, int position, const char *why)
+bool root_job_node_lost(struct root_job *j, int position, const char *why)
 {
-    if (j->started && concerns(j, position))
-        launch_node_lost(&j->launch, root_now(j->root), why);
+    if (!j->started || j->launch.ending || !concerns(j, position))
+        return false;
+    launch_node_lost(&j->launch, root_now(j->root), why);
+    return true;
 }
 
 void root_job_lose(struct root_job *j, int position)
@@ -353,25 +359,37 @@ static bool follows(struct root_job *b, struct root_job *a)
            (a->crew.job && b->crew.job && job_connected(a->crew.job, b->crew.job));
 }
 
-static void follow(struct root_job *j, struct root_job *failed)
+/* End all that are to end with it: one line, however many they are. */
+static void lead(struct root_job *failed)
 {
-    if (!failed->launch.timed_out)
-        root_tell(j->root, "job %d ends with job %d, to which it is connected", j->number,
+    struct root *r = failed->root;
+    struct root_job *j, *last = NULL;
+    int n = 0;
+
+    TAILQ_FOREACH(j, &r->jobs, in_root)
+        if (follows(j, failed)) {
+            launch_end(&j->launch, root_now(r), failed->launch.status);
+            last = j;
+            n++;
+        }
+    if (n == 1 && !failed->launch.timed_out)
+        root_tell(r, "job %d ends with job %d, to which it is connected", last->number,
                   failed->number);
-    launch_end(&j->launch, root_now(j->root), failed->launch.status);
+    else if (n && !failed->launch.timed_out)
+        root_tell(r, "%d jobs end with job %d, to which they are connected", n, failed->number);
 }
 
 void root_jobs_follow(struct root *r)
 {
-    struct root_job *j, *k;
+    struct root_job *j;
 
     TAILQ_FOREACH(j, &r->jobs, in_root) {
         if (!j->launch.ending || j->followed || j->spawn)
             continue;                    /* of one that is being started it is not known yet
                                             whether it is refused */
         j->followed = true;
-        TAILQ_FOREACH(k, &r->jobs, in_root)
-            if (follows(k, j))
-                follow(k, j);
+        if (j->crew.job && !j->refused)
+            job_failed(j->crew.job, j->launch.status);
+        lead(j);
     }
 }

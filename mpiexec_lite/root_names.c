@@ -22,16 +22,17 @@ int root_names_init(struct root *r, struct err *e)
     const char *given = r->plan->nameserver;
     bool search = !given || !strcmp(given, "auto") || !strcmp(given, "start");
     char path[RUNDIR_PATH];
+    struct naming_args args = { .where = search ? path : given,
+                                .munge_socket = r->plan->remote.munge_socket,
+                                .interrupt = r->args->control, .tell = tell, .host = r };
 
     if ((given && !strcmp(given, "none")) || (search && !rundir_find(path, sizeof path)))
         return 0;
-    if (!search && strlen(given) >= sizeof path)
+    if (!search && *given == '/' && strlen(given) >= sizeof path)
         return err_set(e, ERR_LENGTH, "-nameserver: the path is too long");
-    if (!search)
-        memcpy(path, given, strlen(given) + 1);
-    r->naming = naming_new(r->loop, path, tell, r, e);
+    r->naming = naming_new(r->loop, &args, e);
     if (r->naming) {
-        root_say(r, 1, "names are kept by the server of %s", path);
+        root_say(r, 1, "names are kept by the server of %s", args.where);
         return 0;
     }
     if (!search)

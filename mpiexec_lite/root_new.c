@@ -252,6 +252,8 @@ static int send_bundle(struct root_job *j, struct err *e)
     msg_init(&m);
     msg_start(&m, "job");
     msg_int(&m, "number", j->number);
+    if (root_job_mixed(j))
+        msg_int(&m, "mixed", 1);
     remotes_send(&j->root->below, &m, buf_bytes(&bytes), bytes.len);
     msg_clear(&m);
     buf_clear(&bytes);

@@ -62,6 +62,8 @@ static void rank_ended(void *host, struct crew *c, int rank, int wstatus)
 
     root_say(host, 2, "%srank %d (pid %d): ended, status %d", root_job_name(j).text, rank,
              (int)j->launch.ranks[rank].pid, shell_status(wstatus));
+    if (plan_is_single(&j->bundle.plan) && j->launch.ranks[rank].pmi == PMI_INSIDE)
+        root_single_gone(j, rank);
     launch_ended(&j->launch, root_now(host), rank, wstatus);
 }
 
@@ -105,6 +107,7 @@ const struct node_ops root_node_ops = {
     .finalized = finalized, .aborted = aborted, .protocol = protocol, .hung_up = hung_up,
     .ended = rank_ended, .stuck = stuck, .broken = broken, .tell = tell, .trace = trace,
     .spawn = asked, .name = root_names_ask, .timer = root_timer,
+    .introduce = root_introduce,
 };
 
 /* --- output ------------------------------------------------------------ */

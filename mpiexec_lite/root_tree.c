@@ -3,6 +3,7 @@
 #include "mpiexec_lite/root_impl.h"
 
 #include "mpiexec_lite/events.h"
+#include "mpiexec_lite/machine.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -102,13 +103,15 @@ static void lose(struct root *r, int position)
     root_input_closed(r, position);
 }
 
-/* A server is gone, and all below it. */
+/* A server is gone, and all below it: told once, whatever number of jobs is there. */
 static void lost(struct root *r, int position, const char *why)
 {
+    const char *news = why;
     struct root_job *j;
 
     TAILQ_FOREACH(j, &r->jobs, in_root)
-        root_job_node_lost(j, position, why);
+        if (root_job_node_lost(j, position, news))
+            news = "";
     if (!r->main->started)
         root_broken(r, EXIT_LAUNCHER, why);
     for (int i = position; i < r->servers; i++)
@@ -303,7 +306,13 @@ static int on_connected(struct root *r, const struct told *t, struct err *e)
 
 static int on_ready(struct root *r, const struct told *t, struct err *e)
 {
-    (void)e;
+    const char *machine = msg_get(t->m, "machine");
+    int kind = machine ? machine_kind(&r->machines, machine) : 0;
+
+    if (!machine || kind < 0)
+        return err_set(e, machine ? ERR_NOMEM : ERR_INVALID_ARG, "ready: no %s",
+                       machine ? "memory" : "machine");
+    r->at[t->position].machine = kind;
     r->ready += r->at[t->position].state == AT_CONNECTED;
     r->at[t->position].state = AT_READY;
     root_check_ready(r);

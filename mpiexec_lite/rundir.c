@@ -38,22 +38,44 @@ int rundir_check(const char *path, mode_t mode, struct err *e)
     return 0;
 }
 
+/* The user's own runtime folder number i, 0 or 1.  False: there is no such. */
+static bool user_base(int i, char *base, size_t size)
+{
+    const char *given = getenv("XDG_RUNTIME_DIR");
+
+    if (i == 0 && (!given || *given != '/' || strlen(given) >= size))
+        return false;
+    if (i == 0)
+        snprintf(base, size, "%s", given);
+    else
+        snprintf(base, size, "/run/user/%u", (unsigned)geteuid());
+    return is_safe(base, false);
+}
+
 /* The user's own folder number i, without "/socket".  False: there is no such. */
 static bool user_folder(int i, char *path, size_t size)
 {
-    const char *given = getenv("XDG_RUNTIME_DIR");
     char base[RUNDIR_PATH];
 
     if (i == 2)
         return snprintf(path, size, "/tmp/pmi2_server-%u", (unsigned)geteuid()) < (int)size;
-    if (i == 0 && (!given || *given != '/' || strlen(given) >= sizeof base))
-        return false;
-    if (i == 0)
-        snprintf(base, sizeof base, "%s", given);
-    else
-        snprintf(base, sizeof base, "/run/user/%u", (unsigned)geteuid());
-    return is_safe(base, false) &&
+    return user_base(i, base, sizeof base) &&
            snprintf(path, size, "%s/pmi2_server", base) < (int)size;
+}
+
+int rundir_private(char *path, size_t size, struct err *e)
+{
+    char base[RUNDIR_PATH];
+
+    for (int i = 0; i < 3; i++) {
+        if (i < 2 && !user_base(i, base, sizeof base))
+            continue;
+        if (snprintf(path, size, "%s/pmi2_link-XXXXXX", i < 2 ? base : "/tmp") >= (int)size)
+            continue;
+        if (mkdtemp(path))
+            return 0;
+    }
+    return err_set(e, ERR_OTHER, "no folder for a socket: %s", strerror(errno));
 }
 
 int rundir_make(bool system, char *path, size_t size, struct err *e)

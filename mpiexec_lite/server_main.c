@@ -20,6 +20,7 @@ enum { EXIT_USAGE = 2 };
 
 static const char usage[] =
     "Usage: pmi2_server [--system] [--socket PATH] [--state FOLDER] [--background]\n"
+    "                   [--listen ADDRESS[:PORT] [--munge-socket PATH]]\n"
     "       pmi2_server --list | --unpublish NAME [--owner USER]\n"
     "\n"
     "Keeps names that programs publish, beyond the end of their mpiexec_lite, and the list\n"
@@ -31,6 +32,11 @@ static const char usage[] =
     "                     with --system\n"
     "  --state FOLDER     keep the names there instead of /var/tmp/pmi2_server-UID, or\n"
     "                     /var/lib/pmi2_server with --system; not on a network file system\n"
+    "  --listen ADDRESS[:PORT]\n"
+    "                     also serve launchers of other hosts, who log in by munge, at this\n"
+    "                     IPv4 address; port 17653 unless said otherwise\n"
+    "  --munge-socket PATH\n"
+    "                     munged's socket, for --listen\n"
     "  --background       return when the server is ready\n"
     "  --list             print the published names and the running jobs\n"
     "  --unpublish NAME   take a name back\n"
@@ -41,7 +47,7 @@ static const char usage[] =
 
 struct request {
     bool        system, background, list, verbose;
-    const char *socket, *state, *unpublish, *owner;
+    const char *socket, *state, *unpublish, *owner, *listen, *munge_socket;
 };
 
 static const struct { const char *name; size_t at; bool word; } options[] = {
@@ -53,6 +59,8 @@ static const struct { const char *name; size_t at; bool word; } options[] = {
     { "--state", offsetof(struct request, state), true },
     { "--unpublish", offsetof(struct request, unpublish), true },
     { "--owner", offsetof(struct request, owner), true },
+    { "--listen", offsetof(struct request, listen), true },
+    { "--munge-socket", offsetof(struct request, munge_socket), true },
 };
 
 static int wrong_use(const char *what, const char *word)
@@ -67,7 +75,8 @@ static int fail(const struct err *e)
     return EXIT_FAILURE;
 }
 
-/* One option, with its word.  How many words were used; 0: it is none. */
+/* One option, with its word.  How many words were used; 0: it is none; -1: its word is
+ * missing. */
 static int take_option(struct request *rq, char **argv)
 {
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
@@ -79,7 +88,7 @@ static int take_option(struct request *rq, char **argv)
             *(bool *)at = true;
         else
             *(const char **)at = argv[1];
-        return 1 + (options[i].word && argv[1]);
+        return !options[i].word ? 1 : argv[1] ? 2 : -1;
     }
     return 0;
 }
@@ -89,15 +98,14 @@ static int read_options(struct request *rq, char **argv)
     while (*argv) {
         int n = take_option(rq, argv);
 
-        if (!n)
-            return wrong_use("unknown argument ", *argv);
-        if (!argv[1] && n == 1 && (!strcmp(*argv, "--socket") || !strcmp(*argv, "--state") ||
-                                   !strcmp(*argv, "--unpublish") || !strcmp(*argv, "--owner")))
-            return wrong_use("a word is missing after ", *argv);
+        if (n <= 0)
+            return wrong_use(n ? "a word is missing after " : "unknown argument ", *argv);
         argv += n;
     }
     if ((rq->socket && *rq->socket != '/') || (rq->state && *rq->state != '/'))
         return wrong_use("--socket and --state want a path from / on", "");
+    if (rq->munge_socket && !rq->listen)
+        return wrong_use("--munge-socket goes with --listen", "");
     if (rq->owner && !rq->unpublish)
         return wrong_use("--owner goes with --unpublish", "");
     if (rq->system && geteuid() != 0 && !rq->list && !rq->unpublish)
@@ -182,6 +190,7 @@ static int serve(const struct request *rq, int ready)
 {
     char socket_path[RUNDIR_PATH], state[PATH_MAX];
     struct resident_args args = { .system = rq->system, .socket = socket_path, .state = state,
+                                  .listen = rq->listen, .munge_socket = rq->munge_socket,
                                   .verbose = rq->verbose };
     struct resident *r = NULL;
     struct err e = { 0 };

@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -55,7 +56,24 @@ static int agree(int fd, const char *jobid)
            strncmp(line, "cmd=singinit ", 13) || say(fd, text) < 0 ? -1 : 0;
 }
 
-int single_join(int port, const char *jobid, struct err *e)
+int single_begin(const struct plan *p, pid_t *program, struct err *e)
+{
+    struct ucred made_by;
+    socklen_t len = sizeof made_by;
+
+    setsid();                            /* fails in a group of our own: as good */
+    *program = getppid();
+    if (!p->single_fd)
+        return 0;
+    if (getsockopt(p->single_fd, SOL_SOCKET, SO_PEERCRED, &made_by, &len) < 0 ||
+        fcntl(p->single_fd, F_SETFD, FD_CLOEXEC) < 0)
+        return err_set(e, ERR_OTHER, "-singleton-fd: descriptor %d: %s", p->single_fd,
+                       strerror(errno));
+    *program = made_by.pid;
+    return 0;
+}
+
+static int join_port(int port, const char *jobid, struct err *e)
 {
     struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port),
                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -75,4 +93,9 @@ int single_join(int port, const char *jobid, struct err *e)
     if (fd >= 0)
         close(fd);
     return -1;
+}
+
+int single_connect(const struct plan *p, const char *jobid, struct err *e)
+{
+    return p->single_fd ? p->single_fd : join_port(p->single, jobid, e);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 void topology_init(struct topology *t, void *host)
@@ -77,17 +78,36 @@ static int start(struct topology *t)
     return 0;
 }
 
-const char *topology_find(struct topology *t, struct ev_loop *loop, topology_done *done,
-                          bool *later)
+/* Whether ranks can open what is ours by way of /proc.  A process that holds keys
+ * (-launcher tcp) is shut to all but root. */
+static bool is_open(void)
 {
-    *later = false;
+    return geteuid() == 0 || prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1;
+}
+
+/* NULL, or why it cannot be begun. */
+static const char *begin(struct topology *t)
+{
+    const char *why;
+
+    if (!is_open())
+        return "memory of the launcher is shut, as it holds keys";
+    if (start(t) == 0)
+        return NULL;
+    why = strerror(errno);
+    close_fd(&t->said);
+    close_fd(&t->xml);
+    return why;
+}
+
+const char *topology_find(struct topology *t, struct ev_loop *loop, topology_done *done,
+                          bool *later, const char **why)
+{
+    *why = NULL;
     if (!t->done) {
         t->done = done;
         t->loop = loop;
-        if (start(t) < 0) {
-            close_fd(&t->said);
-            close_fd(&t->xml);
-        }
+        *why = begin(t);
     }
     *later = t->said >= 0;
     return *t->path ? t->path : NULL;

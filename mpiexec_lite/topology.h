@@ -30,8 +30,8 @@ void topology_init(struct topology *t, void *host);
 void topology_clear(struct topology *t);         /* done is not called any more */
 
 /* The path, once it is there.  NULL with *later: done is going to be called; else there
- * is none. */
+ * is none, and *why says why, the first time. */
 const char *topology_find(struct topology *t, struct ev_loop *loop, topology_done *done,
-                          bool *later);
+                          bool *later, const char **why);
 
 #endif

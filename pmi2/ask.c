@@ -344,9 +344,10 @@ static struct ask *ask_below(struct peer *p, struct job *j, unsigned id, struct 
 }
 
 /* A question from below by a name goes on up, or is answered here. */
-static int take_name(struct peer *p, struct job *j, const struct msg *m,
-                     enum outcome (*run)(struct job *, const struct msg *, struct kvs_entry *,
-                                         struct err *),
+typedef enum outcome run_fn(struct job *j, const struct msg *m, const struct asked_by *by,
+                            struct kvs_entry *found, struct err *e);
+
+static int take_name(struct peer *p, struct job *j, const struct msg *m, run_fn *run,
                      struct err *e)
 {
     const char *name = msg_get(m, "name");
@@ -358,9 +359,11 @@ static int take_name(struct peer *p, struct job *j, const struct msg *m,
     if (!name || msg_number(m, "id", 0, UINT32_MAX, &id, e) < 0)
         return err_set(e, ERR_INVALID_ARG, "a name and a number wanted");
     if (is_root(j->server)) {
-        enum outcome o = run(j, m, &found, &why);
+        struct asked_by by = { .peer = p, .id = (unsigned)id };
+        enum outcome o = run(j, m, &by, &found, &why);
 
-        ask_tell(p, j, (unsigned)id, o, found.key, found.value, found.len, &why);
+        if (o != PARKED)
+            ask_tell(p, j, by.id, o, found.key, found.value, found.len, &why);
         return 0;
     }
     a = ask_below(p, j, (unsigned)id, e);
@@ -369,11 +372,12 @@ static int take_name(struct peer *p, struct job *j, const struct msg *m,
     return a ? 0 : -1;
 }
 
-static enum outcome run_at(struct job *j, const struct msg *m, struct kvs_entry *found,
-                           struct err *e)
+static enum outcome run_at(struct job *j, const struct msg *m, const struct asked_by *by,
+                           struct kvs_entry *found, struct err *e)
 {
     long long index;
 
+    (void)by;
     err_set(e, ERR_OTHER, "key not found");
     if (msg_number(m, "name", 0, INT32_MAX, &index, e) < 0)
         return FAILED;
@@ -426,24 +430,28 @@ int ask_names(struct peer *p, struct job *j, const struct msg *m, const char *pa
     return 0;
 }
 
-static enum outcome run_link(struct job *j, const struct msg *m, struct kvs_entry *found,
-                             struct err *e)
+static enum outcome run_link(struct job *j, const struct msg *m, const struct asked_by *by,
+                             struct kvs_entry *found, struct err *e)
 {
-    (void)found;
-    return linked_run(j, m->cmd, msg_get(m, "name"), e) < 0 ? FAILED : REPLY;
+    struct asked_by all = *by;
+
+    if (!strcmp(m->cmd, "job-disconnect"))
+        return linked_disconnect(j, msg_get(m, "name"), e);
+    all.copies = msg_find(m, "key") != NULL;
+    return linked_connect(j, msg_get(m, "name"), &all, found, e);
 }
 
 /* The key is not repeated in the answer. */
-static enum outcome run_get_of(struct job *j, const struct msg *m, struct kvs_entry *found,
-                               struct err *e)
+static enum outcome run_get_of(struct job *j, const struct msg *m, const struct asked_by *by,
+                               struct kvs_entry *found, struct err *e)
 {
     const char *key = msg_get(m, "key");
-    int got = linked_get(j, msg_get(m, "name"), key ? key : "", found, e);
+    enum outcome o = linked_get(j, msg_get(m, "name"), key ? key : "", by, found, e);
 
     found->key = NULL;
-    if (!got)
+    if (o == NOT_FOUND)
         err_set(e, ERR_OTHER, "key not found");
-    return got < 0 ? FAILED : got ? REPLY : NOT_FOUND;
+    return o;
 }
 
 int ask_link(struct peer *p, struct job *j, const struct msg *m, const char *payload,
@@ -460,6 +468,78 @@ int ask_get_of(struct peer *p, struct job *j, const struct msg *m, const char *p
     (void)payload;
     (void)len;
     return take_name(p, j, m, run_get_of, e);
+}
+
+/* --- copies of a space --------------------------------------------------- */
+
+/* The answer's key is the number of what follows. */
+static enum outcome run_read(struct job *j, const struct msg *m, const struct asked_by *by,
+                             struct kvs_entry *found, struct err *e)
+{
+    long long index;
+
+    (void)by;
+    if (msg_number(m, "name", 0, INT32_MAX, &index, e) < 0)
+        return FAILED;
+    return copy_read(j, (size_t)index, found, e) < 0 ? FAILED : REPLY;
+}
+
+int ask_read(struct peer *p, struct job *j, const struct msg *m, const char *payload,
+             size_t len, struct err *e)
+{
+    (void)payload;
+    (void)len;
+    return take_name(p, j, m, run_read, e);
+}
+
+static void send_copy(struct ask *a, const struct copy_part *part)
+{
+    struct server *s = a->job->server;
+
+    peer_message(a->job, "kvs-copy");
+    msg_int(&s->out, "id", a->id);
+    msg_str(&s->out, "name", part->id);
+    msg_int(&s->out, "index", (long long)part->index);
+    msg_int(&s->out, "last", part->last);
+    peer_send(s->up, part->data, part->len);
+}
+
+enum outcome ask_copy(struct request *rq, const struct copy_part *part, struct err *e)
+{
+    struct ask *a = ask_for(rq, e);
+
+    if (!a)
+        return FAILED;
+    send_copy(a, part);
+    return PARKED;
+}
+
+/* From a server below: payload is the data. */
+int ask_copy_up(struct peer *p, struct job *j, const struct msg *m, const char *payload,
+                size_t len, struct err *e)
+{
+    struct copy_part part = { .id = msg_get(m, "name"), .data = payload, .len = len };
+    long long id, index, last;
+    struct err why = { 0 };
+    struct ask *a;
+
+    if (!part.id || msg_number(m, "id", 0, UINT32_MAX, &id, e) < 0 ||
+        msg_number(m, "index", 0, INT32_MAX, &index, e) < 0 ||
+        msg_number(m, "last", 0, 1, &last, e) < 0)
+        return err_set(e, ERR_INVALID_ARG, "a job, id, index and last wanted");
+    part.index = (size_t)index;
+    part.last = last;
+    if (is_root(j->server)) {
+        int rc = copy_take(j, &part, &why);
+
+        ask_tell(p, j, (unsigned)id, rc < 0 ? FAILED : REPLY, NULL, NULL, 0, &why);
+        return 0;
+    }
+    a = ask_below(p, j, (unsigned)id, e);
+    if (!a)
+        return -1;
+    send_copy(a, &part);
+    return 0;
 }
 
 /* --- starting jobs ----------------------------------------------------- */
@@ -507,6 +587,8 @@ static void fill_reply(struct request *rq, enum outcome o, const struct pair *ke
     } else if (!rq->text[0]) {
         if (value)
             reply_text(rq, 0, value->val, value->len);
+        if (key)
+            reply_text(rq, 1, key->val, key->len);
     } else if (o == REPLY && key && value) {
         reply_int(rq, 0, strtoll(rq->text[0], NULL, 10) + 1);
         reply_text(rq, 1, key->val, key->len);

@@ -114,7 +114,7 @@ static int attr_coords(struct member *m, struct buf *out)
 
 static int attr_heterogeneous(struct member *m, struct buf *out)
 {
-    buf_str(out, m->job->server->mixed ? "TRUE" : "FALSE");
+    buf_str(out, m->job->mixed ? "TRUE" : "FALSE");
     return 1;
 }
 
@@ -299,10 +299,24 @@ enum outcome cmd_put_node_attr(struct request *rq, struct err *e)
 
 enum { GETNODE_KEY, GETNODE_WAIT };
 
+/* Nobody is there to put it: others have ended, or there never were any.  Of a process
+ * that was alone from the beginning another thread may. */
+static bool is_in_vain(const struct request *rq)
+{
+    const struct job *j = rq->conn->job;
+
+    return j->gone >= j->nlocal - 1 && (j->nlocal > 1 || !*rq->thrid);
+}
+
 static enum outcome wait_for_attr(struct request *rq, const char *key, struct err *e)
 {
     struct request *kept;
 
+    if (is_in_vain(rq)) {
+        err_set(e, ERR_OTHER, request_job(rq)->nlocal > 1 ? "every other rank has ended"
+                                                          : "no other rank is on this host");
+        return FAILED;
+    }
     rq->text[0] = strdup(key);
     kept = rq->text[0] ? request_park(rq, &request_job(rq)->attr_waiters, e) : NULL;
     if (kept)

@@ -86,8 +86,8 @@ enum outcome cmd_initack(struct request *rq, struct err *e)
 }
 
 /* What a client that asks is told: thread ids, abort shows its text, puts may be
- * read-only; and, where it is so, that constants are in its environment. */
-#define EXTENSIONS "thrid,abort-text,read-only"
+ * read-only, another job's keys can be copied; and, where it is so, that constants are in its environment. */
+#define EXTENSIONS "thrid,abort-text,read-only,kvs-copy"
 
 enum { FULLINIT_JOBID, FULLINIT_RANK, FULLINIT_SRCID, FULLINIT_THREADED, FULLINIT_EXTENSIONS };
 enum { FULLINIT_RANK_OUT = 2, FULLINIT_SIZE, FULLINIT_APPNUM,
@@ -133,7 +133,7 @@ enum outcome cmd_fullinit(struct request *rq, struct err *e)
         return SILENT;
     }
     if (rq->arg[FULLINIT_EXTENSIONS].s) {
-        c->wide = true;
+        c->wide = c->ours = true;
         reply_text(rq, FULLINIT_EXTENSIONS_OUT, EXTENSIONS ",constants",
                    strlen(c->job->in_env ? EXTENSIONS ",constants" : EXTENSIONS));
     }

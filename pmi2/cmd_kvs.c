@@ -50,15 +50,16 @@ enum { GET_SPACE, GET_KEY };
 static enum outcome get_of(struct request *rq, const char *jobid, const char *key,
                            struct err *e)
 {
+    struct asked_by by = { .rq = rq };
     struct kvs_entry found;
-    int got;
+    enum outcome o;
 
     if (!is_root(rq->conn->server))
         return ask_job(rq, "job-get", jobid, key, e);
-    got = linked_get(request_job(rq), jobid, key, &found, e);
-    if (got > 0)
+    o = linked_get(request_job(rq), jobid, key, &by, &found, e);
+    if (o == REPLY)
         reply_text(rq, 0, found.value, found.len);
-    return got < 0 ? FAILED : got ? REPLY : NOT_FOUND;
+    return o;
 }
 
 enum outcome cmd_get(struct request *rq, struct err *e)

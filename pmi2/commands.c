@@ -130,6 +130,20 @@ static const struct arg job_args[] = {
 static const struct field connect_fields[] = {
     { .name = ONLY_2("kvscopy"), .always = "FALSE" }, FIELDS_END
 };
+static const struct arg read_args[] = {
+    { .name = { NULL, "index" }, .type = ARG_INT, .max = INT_MAX }, END
+};
+static const struct field read_fields[] = {
+    { .name = ONLY_2("data"), .always = "" }, { .name = ONLY_2("next"), .always = "0" },
+    FIELDS_END
+};
+static const struct arg copy_args[] = {
+    { .name = { NULL, "jobid" }, .type = ARG_TEXT, .required = ON_BOTH, .max = LIMIT_JOBID },
+    { .name = { NULL, "index" }, .type = ARG_INT, .required = ON_BOTH, .max = INT_MAX },
+    { .name = { NULL, "last" }, .type = ARG_BOOL },
+    { .name = { NULL, "data" }, .type = ARG_TEXT, .required = ON_BOTH },
+    END
+};
 
 const struct command pmi_commands[] = {
     { { "init" }, { "response_to_init" },
@@ -178,6 +192,10 @@ const struct command pmi_commands[] = {
       IN_SERVICE, 0, job_args, connect_fields, cmd_connect },
     { { NULL, "job-disconnect" }, { NULL, "job-disconnect-response" },
       IN_SERVICE, 0, job_args, NULL, cmd_disconnect },
+    { { NULL, "kvs-read" }, { NULL, "kvs-read-response" },
+      IN_SERVICE, 0, read_args, read_fields, cmd_read },
+    { { NULL, "kvs-copy" }, { NULL, "kvs-copy-response" },
+      IN_SERVICE, 0, copy_args, NULL, cmd_copy },
     { { "finalize", "finalize" }, { "finalize_ack", "finalize-response" },
       IN_SERVICE, 0, NO_ARGS, NULL, cmd_finalize },
     { { "abort", "abort" }, { "abort", "abort" },

@@ -60,6 +60,7 @@ struct conn {
     enum conn_state     state;
     int                 subversion;  /* PMI-1: 1, or 2: barrier_out carries a tag */
     bool                wide;        /* can take values over LIMIT_VALUE_OLD */
+    bool                ours;        /* it knows our extensions: it can copy another job's keys */
     bool                draining;    /* its process has ended: serve on, send nothing */
     bool                reading;     /* replies are gathered in server->batch */
     unsigned            parked;      /* requests in the list */
@@ -84,7 +85,10 @@ struct ask;
 TAILQ_HEAD(asks, ask);
 TAILQ_HEAD(spawns, spawn);
 TAILQ_HEAD(name_asks, name_ask);
+TAILQ_HEAD(fars, far);
+TAILQ_HEAD(far_asks, far_ask);
 struct blocks;
+struct copy_part;
 
 /* Has ended; inside PMI; the node of it is lost; fences of the whole job, of this node,
  * do without it from now on; it was here or below. */
@@ -134,6 +138,7 @@ struct job {
     char          *xml;              /* owned: PMI_hwloc_xmlfile; NULL: none */
     char          *dims, *coords;    /* owned: cartDims, cartCoords; NULL: not known */
     bool           in_env;           /* ranks have its constants in their environment */
+    bool           mixed;            /* its nodes are of different kinds */
     struct fences  fences;           /* in progress */
     struct mapping_block *map;       /* owned */
     size_t         nmap;
@@ -147,6 +152,14 @@ struct job {
     struct job   **linked;           /* owned; root: jobs that it is connected to */
     size_t         nlinked;
     unsigned       seen;             /* the last walk over connected jobs that came by */
+    /* Of a job of another launcher (foreign.c), which has id, server, kvs, and what it is
+     * connected to, of the above: */
+    bool           foreign;
+    struct far    *far;              /* the link to its launcher; NULL: kvs is a copy */
+    struct kvs    *coming;           /* owned: a copy that is not complete; NULL: none */
+    size_t         came;             /* entries of it so far */
+    struct job    *copier;           /* whose ranks hand it over; NULL: none */
+    int            failed_with;      /* exit status of its failure; 0: it has not failed */
 };
 TAILQ_HEAD(jobs, job);
 
@@ -166,7 +179,11 @@ struct server {
     unsigned              ask_id;    /* of the last one */
     struct spawns         spawns;    /* root: that the host is at work on */
     unsigned              walk;      /* over connected jobs, the last one */
-    bool                  mixed;     /* nodes are of different kinds */
+    struct jobs           foreign;   /* root: jobs of other launchers, in order of number */
+    int                   nforeign, foreign_count;   /* how many; numbers given so far */
+    struct fars           fars;      /* owned: root: links to other launchers */
+    struct far_asks       far_asks;  /* root: what was asked of them */
+    unsigned              far_id;    /* of the last question */
     const struct command **rows;     /* owned array of borrowed rows */
     size_t                nrows;
     const struct command **by_name[WIRES];   /* owned, sorted by that wire's name */
@@ -257,7 +274,7 @@ void peers_pass_down(struct job *j, const struct msg *m, const char *payload, si
 typedef int peer_fn(struct peer *p, struct job *j, const struct msg *m, const char *payload,
                     size_t len, struct err *e);
 peer_fn fence_stuck, share_data, ask_get, ask_at, ask_names, ask_answer, ask_link, ask_get_of,
-        ask_spawn_up;
+        ask_spawn_up, ask_read, ask_copy_up;
 void peers_free(struct server *s);
 /* A rank that is here has ended, dead: inside PMI. */
 void peers_rank_ended(struct job *j, int rank, bool dead);
@@ -313,14 +330,17 @@ enum outcome ask_key(struct request *rq, const char *key, struct err *e);
 enum outcome ask_name(struct request *rq, const struct name_want *want, struct err *e);
 /* The same for an entry by its number (getbyidx). */
 enum outcome ask_index(struct request *rq, long long index, struct err *e);
-/* The same for "job-connect", "job-disconnect", and "job-get" of a key of another job
- * (and, in jobid, for the number of an entry: "kvs-at"). */
+/* The same for "job-connect" (key: "copy", where the client can), "job-disconnect", and
+ * "job-get" of a key of another job (and, in jobid, for the number of an entry: "kvs-at",
+ * "kvs-read"). */
 enum outcome ask_job(struct request *rq, const char *cmd, const char *jobid,
                      const char *key, struct err *e);
 /* The same for a spawn; and one that a server below asks for. */
 enum outcome ask_spawn(struct request *rq, const struct spawn_request *want, struct err *e);
 int ask_spawn_on(struct peer *p, struct job *j, unsigned id, int rank, const char *request,
                  size_t len, struct err *e);
+/* The same for a part of a copy (copy.c). */
+enum outcome ask_copy(struct request *rq, const struct copy_part *part, struct err *e);
 /* Answer question id of a server below.  key: of an entry, the id of a new job, or
  * NULL; text: the value, or a new job's error codes. */
 void ask_tell(struct peer *p, struct job *j, unsigned id, enum outcome o, const char *key,
@@ -344,11 +364,53 @@ void spawn_reply(struct request *rq, const char *jobid, const char *codes, size_
 int  job_connect(struct job *a, struct job *b, struct err *e);
 void job_disconnect(struct job *a, struct job *b);
 void job_unlink(struct job *j);          /* from all */
-/* "job-connect" or "job-disconnect" with the job of that id.  0, or -1 and e. */
-int  linked_run(struct job *j, const char *cmd, const char *id, struct err *e);
-/* What a job that is connected has of a key: 1, 0: nothing, or -1 and e. */
-int  linked_get(struct job *j, const char *id, const char *key, struct kvs_entry *found,
-                struct err *e);
+bool job_linked(const struct job *a, const struct job *b);       /* not by others */
+
+/* Who asks for something about another job: a request here, or a server below by its
+ * number of the question. */
+struct asked_by {
+    struct request *rq;
+    struct peer    *peer;
+    unsigned        id;
+    bool            copies;              /* the client can copy another job's keys */
+};
+/* Connect to, or disconnect from, the job of that id; and what it has of a key, if it is
+ * connected.  PARKED: another launcher is asked; whoever asks hears of it.  What is found
+ * is in found->value, of a connection "TRUE" where the client is to copy; valid until the
+ * next call. */
+enum outcome linked_connect(struct job *j, const char *id, const struct asked_by *by,
+                            struct kvs_entry *found, struct err *e);
+enum outcome linked_disconnect(struct job *j, const char *id, struct err *e);
+enum outcome linked_get(struct job *j, const char *id, const char *key,
+                        const struct asked_by *by, struct kvs_entry *found, struct err *e);
+
+/* --- jobs of other launchers (foreign.c), at the root --- */
+
+enum outcome foreign_connect(struct job *j, const char *id, const struct asked_by *by,
+                             struct kvs_entry *found, struct err *e);
+enum outcome foreign_get(struct job *j, const char *id, const char *key,
+                         const struct asked_by *by, struct kvs_entry *found, struct err *e);
+void foreign_disconnect(struct job *j, struct job *x);           /* tell its launcher */
+struct job *foreign_named(struct server *s, const char *id);     /* or NULL */
+struct job *foreign_add(struct server *s, const char *id, struct err *e);
+/* That job of ours, or that server below, is gone (NULL: none). */
+void foreign_forget(struct server *s, struct job *j, const struct peer *p);
+void foreign_free(struct server *s);
+
+/* --- copies of their keys (copy.c) --- */
+
+struct copy_part {                       /* all borrowed */
+    const char *id;                      /* of the other job */
+    size_t      index;                   /* entries that came before */
+    bool        last;
+    const char *data;
+    size_t      len;
+};
+/* At the root.  0, or -1 and e. */
+int copy_take(struct job *j, const struct copy_part *part, struct err *e);
+/* Entries of the job from this one on: found->value; and (key) the number of the one that
+ * follows them, "0": none.  Both are valid until the next call.  0, or -1 and e. */
+int copy_read(struct job *j, size_t index, struct kvs_entry *found, struct err *e);
 
 /* --- names (cmd_name.c) --- */
 
@@ -374,6 +436,6 @@ command_fn cmd_init, cmd_initack, cmd_fullinit, cmd_maxes, cmd_appnum, cmd_unive
            cmd_fence, cmd_ring,
            cmd_put_node_attr, cmd_get_node_attr, cmd_get_job_attr,
            cmd_publish, cmd_unpublish, cmd_lookup,
-           cmd_spawn, cmd_connect, cmd_disconnect;
+           cmd_spawn, cmd_connect, cmd_disconnect, cmd_read, cmd_copy;
 
 #endif

@@ -158,7 +158,7 @@ static void local_release(struct fence *f)
     if (f->kind == FENCE_RING)
         ring_gather(f, &ring, false);
     if (!f->ranks && f->kind == FENCE_GROUP)
-        share_sent(f->job);              /* and nobody else is to be told */
+        share_sent(f->job);              /* at the root; nobody else is to be told */
     release_round(f, &ring);
     buf_clear(&ring);
 }

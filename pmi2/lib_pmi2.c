@@ -235,11 +235,12 @@ int PMI2_Info_GetSize(int *size)
 
 int PMI2_Job_Connect(const char jobid[], PMI2_Connect_comm_t *conn)
 {
+    struct client_channel ch;
     struct err e;
-    int rc = client_connect(&the, jobid, &e);
 
-    (void)conn;
-    return result(rc, &e);
+    if (conn)
+        ch = (struct client_channel){ conn->read, conn->write, conn->ctx, conn->isMaster };
+    return result(client_connect(&the, jobid, conn ? &ch : NULL, &e), &e);
 }
 
 int PMI2_Job_Disconnect(const char jobid[])

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_linked(const struct job *a, const struct job *b)
+bool job_linked(const struct job *a, const struct job *b)
 {
     for (size_t i = 0; i < a->nlinked; i++)
         if (a->linked[i] == b)
@@ -37,7 +37,7 @@ static void remove_link(struct job *a, const struct job *b)
 
 int job_connect(struct job *a, struct job *b, struct err *e)
 {
-    if (a == b || is_linked(a, b))
+    if (a == b || job_linked(a, b))
         return 0;
     if (add_link(a, b) < 0 || add_link(b, a) < 0) {
         remove_link(a, b);
@@ -79,56 +79,76 @@ bool job_connected(struct job *a, struct job *b)
 
 /* --- commands ---------------------------------------------------------- */
 
-static struct job *named(struct job *j, const char *id, struct err *e)
+static enum outcome no_job(const char *id, struct err *e)
+{
+    err_set(e, ERR_INVALID_ARG, "there is no job %.64s here", id);
+    return FAILED;
+}
+
+static enum outcome not_connected(const char *id, struct err *e)
+{
+    err_set(e, ERR_INVALID_ARG, "job %.64s is not connected to this one", id);
+    return FAILED;
+}
+
+enum outcome linked_connect(struct job *j, const char *id, const struct asked_by *by,
+                            struct kvs_entry *found, struct err *e)
 {
     struct job *other = job_named(j->server, id);
 
     if (!other)
-        err_set(e, ERR_INVALID_ARG, "there is no job %.64s here", id);
-    return other;
+        return foreign_connect(j, id, by, found, e);
+    return job_connect(j, other, e) < 0 ? FAILED : REPLY;
 }
 
-int linked_run(struct job *j, const char *cmd, const char *id, struct err *e)
+enum outcome linked_disconnect(struct job *j, const char *id, struct err *e)
 {
-    struct job *other = named(j, id, e);
+    struct job *other = job_named(j->server, id);
 
     if (!other)
-        return -1;
-    if (!strcmp(cmd, "job-connect"))
-        return job_connect(j, other, e);
-    if (!is_linked(j, other))
-        return err_set(e, ERR_INVALID_ARG, "job %.64s is not connected to this one", id);
+        other = foreign_named(j->server, id);
+    if (!other)
+        return no_job(id, e);
+    if (!job_linked(j, other))
+        return not_connected(id, e);
     job_disconnect(j, other);
-    return 0;
+    if (other->foreign)
+        foreign_disconnect(j, other);
+    return REPLY;
 }
 
-int linked_get(struct job *j, const char *id, const char *key, struct kvs_entry *found,
-               struct err *e)
+enum outcome linked_get(struct job *j, const char *id, const char *key,
+                        const struct asked_by *by, struct kvs_entry *found, struct err *e)
 {
-    struct job *other = named(j, id, e);
+    struct job *other = job_named(j->server, id);
 
     if (!other)
-        return -1;
+        return foreign_get(j, id, key, by, found, e);
     if (!job_connected(j, other))
-        return err_set(e, ERR_INVALID_ARG, "job %.64s is not connected to this one", id);
-    return kvs_get(other->kvs, key, found);
-}
-
-static enum outcome run(struct request *rq, const char *cmd, struct err *e)
-{
-    const struct value *id = &rq->arg[0];
-
-    if (!is_root(rq->conn->server))
-        return ask_job(rq, cmd, id->s, NULL, e);
-    return linked_run(request_job(rq), cmd, id->s, e) < 0 ? FAILED : REPLY;
+        return not_connected(id, e);
+    return kvs_get(other->kvs, key, found) ? REPLY : NOT_FOUND;
 }
 
 enum outcome cmd_connect(struct request *rq, struct err *e)
 {
-    return run(rq, "job-connect", e);
+    struct asked_by by = { .rq = rq, .copies = rq->conn->ours };
+    const char *id = rq->arg[0].s;
+    struct kvs_entry found = { 0 };
+    enum outcome o;
+
+    if (!is_root(rq->conn->server))
+        return ask_job(rq, "job-connect", id, by.copies ? "copy" : NULL, e);
+    o = linked_connect(request_job(rq), id, &by, &found, e);
+    if (o == REPLY && found.value)
+        reply_text(rq, 0, found.value, found.len);
+    return o;
 }
 
 enum outcome cmd_disconnect(struct request *rq, struct err *e)
 {
-    return run(rq, "job-disconnect", e);
+    const char *id = rq->arg[0].s;
+
+    if (!is_root(rq->conn->server))
+        return ask_job(rq, "job-disconnect", id, NULL, e);
+    return linked_disconnect(request_job(rq), id, e);
 }

@@ -38,6 +38,7 @@ void peer_free(struct peer *p)
     asks_forget(p->server, p);
     spawns_forget(p->server, NULL, p);
     names_forget(p->server, NULL, p);
+    foreign_forget(p->server, NULL, p);
     if (p->up)
         p->server->up = NULL;
     else
@@ -185,7 +186,7 @@ static void rank_ended(struct job *j, int rank, bool dead)
     if ((root || dead) && !rank_mark(j, rank, dead ? RANK_GONE | RANK_DEAD : RANK_GONE))
         return;
     j->gone_all += root;
-    if (!root || (dead && j->server->options.fault_tolerant))
+    if (!root || dead)
         buf_printf(news, news->len ? ",%d" : "%d", rank);
     if (news->len > LIMIT_CHUNK)
         send_list(j, dead ? "dead" : "gone", news);
@@ -346,6 +347,8 @@ static const struct row {
     { "job-connect", BELOW, .run = ask_link },
     { "job-disconnect", BELOW, .run = ask_link },
     { "job-get", BELOW, .run = ask_get_of },
+    { "kvs-read", BELOW, .run = ask_read },
+    { "kvs-copy", BELOW, .run = ask_copy_up },
     { "spawn", BELOW, .run = ask_spawn_up },
     { "gone", BELOW, .run = on_gone },
     { "dead", ABOVE | BELOW, .run = on_dead },

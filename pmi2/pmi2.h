@@ -105,16 +105,17 @@ typedef PMI2_keyval_t PMI2_info_t;
 #endif
 
 /* How to reach the leader of a job one connects to (draft, "Creating and Connecting to
- * Processes").  Not read: the server knows the other job's keys itself. */
+ * Processes"), where the launcher does not know that job: see PMI2_Job_Connect. */
 typedef struct PMI2_Connect_comm {
-    int (*read)(void *buf, int maxlen, void *ctx);
+    int (*read)(void *buf, int maxlen, void *ctx);      /* as read(2): bytes, 0: the end */
     int (*write)(const void *buf, int len, void *ctx);
     void *ctx;
 #ifdef __GNUC__
     __extension__            /* an unnamed union, also before C11 */
 #endif
     union {
-        int isMaster;        /* Slurm's name and the draft's; 1, 0, or -1: neither is */
+        int isMaster;        /* Slurm's name and the draft's; 1: we are the master, who
+                                begins; 0: the other is; -1: not decided */
         int isMain;          /* MPICH's */
     };
 } PMI2_Connect_comm_t;
@@ -125,7 +126,7 @@ typedef struct PMI2_Connect_comm {
  * *size: processes of the job, 1 and up; *rank: ours, 0 to *size - 1; *appnum: which
  * command of the launch or spawn we are, from 0 (Slurm's server says -1).  Each
  * may be NULL.  Without PMI_FD and PMI_PORT in the environment: 0, 1, 0, 0, no
- * connection.  Called again before PMI2_Finalize: the same answers; after a
+ * connection; calls that need a launcher start one (libpmi2(3)).  Called again before PMI2_Finalize: the same answers; after a
  * failure or PMI2_Finalize: an error. */
 int PMI2_Init(int *spawned, int *size, int *rank, int *appnum);
 
@@ -182,7 +183,7 @@ int PMI2_Job_Spawn(int count, const char *cmds[], int argcs[], const char **argv
 
 /* The job's id, the same in all its processes and no other job's; 256 bytes hold
  * every launcher's.  PMI2_ERR_NOMEM if jobid_size bytes do not.  Without a
- * launcher "singleton_" and the process id. */
+ * launcher, and if one is started later, "singleton_", the process id, and a number. */
 int PMI2_Job_GetId(char jobid[], int jobid_size);
 
 /* Slurm's: the rank that PMI2_Init told. */
@@ -193,7 +194,14 @@ int PMI2_Job_GetRank(int *rank);
 int PMI2_Info_GetSize(int *size);
 
 /* Connect to, and disconnect from, the job with that id, for the sake of
- * PMI2_KVS_Get.  conn: see above; neither read nor written, may be NULL. */
+ * PMI2_KVS_Get; for all processes of both jobs, which one process of each has to call.
+ *
+ * conn is used only where the launcher does not know the other job, nor how to reach its
+ * launcher; NULL: that is an error then.  Over it the processes exchange what their jobs
+ * have put and fenced so far.  It is a stream of bytes: read and write return how many
+ * they have done, read exactly what they have been told, and 0 (read) or less is its end.
+ * It belongs to the caller again afterwards; nothing beyond the exchange is read.  With
+ * isMaster -1 on both sides the job whose id comes first, as strcmp has it, begins. */
 int PMI2_Job_Connect(const char jobid[], PMI2_Connect_comm_t *conn);
 int PMI2_Job_Disconnect(const char jobid[]);
 
@@ -241,9 +249,10 @@ int PMIX_Ring(const char value[], int *rank, int *ranks, char left[], char right
 /* An attribute of this process's node.  *found: 1, or 0 if it has no such value, and
  * after errors but PMI2_ERR_NOMEM.  value: valuelen bytes; PMI2_MAX_ATTRVALUE + 1 are
  * enough for the predefined ones up to some 280 local ranks.  waitfor not 0: wait
- * until a process of this job on this node puts it; alone without a launcher, that
- * is PMI2_ERR_OTHER.  PMI2_ERR_NOMEM: it does not fit; value is empty.
- * mpiexec_lite knows: localRanksCount, localRanks, and cartCoords if it was told. */
+ * until a process of this job on this node puts it; alone without a launcher, or when
+ * the others on this node have ended, that is PMI2_ERR_OTHER.  PMI2_ERR_NOMEM: it does
+ * not fit; value is empty.  mpiexec_lite knows: localRanksCount, localRanks, and
+ * cartCoords if it was told. */
 int PMI2_Info_GetNodeAttr(const char name[], char value[], int valuelen, int *found,
                           int waitfor);
 

@@ -26,6 +26,9 @@ struct server *server_new(const struct host_ops *ops, void *host, uint64_t seed,
     TAILQ_INIT(&s->asks);
     TAILQ_INIT(&s->spawns);
     TAILQ_INIT(&s->names_asked);
+    TAILQ_INIT(&s->foreign);
+    TAILQ_INIT(&s->fars);
+    TAILQ_INIT(&s->far_asks);
     msg_init(&s->in);
     msg_init(&s->out);
     s->names = kvs_new(seed, LIMIT_NAMES_BYTES);
@@ -67,6 +70,7 @@ void server_remove_job(struct job *j)
     asks_forget_job(j);
     spawns_forget(j->server, j, NULL);
     names_forget(j->server, j, NULL);
+    foreign_forget(j->server, j, NULL);
     TAILQ_REMOVE(&j->server->jobs, j, in_server);
     job_free(j);
 }
@@ -81,6 +85,7 @@ void server_free(struct server *s)
     asks_forget(s, NULL);
     spawns_free(s);
     names_free(s);
+    foreign_free(s);
     while ((j = TAILQ_FIRST(&s->jobs))) {
         TAILQ_REMOVE(&s->jobs, j, in_server);
         job_free(j);
@@ -317,7 +322,7 @@ struct job *job_named(struct server *s, const char *id)
 const char *job_id(const struct job *j) { return j->id; }
 void *job_link(const struct job *j) { return j->link; }
 const char *job_mapping(const struct job *j) { return j->mapping; }
-void server_set_mixed(struct server *s, bool mixed) { s->mixed = mixed; }
+void job_set_mixed(struct job *j) { j->mixed = true; }
 size_t job_kvs_bytes(const struct job *j) { return kvs_bytes(j->kvs) + j->late.len; }
 int member_rank(const struct member *m) { return m->rank; }
 struct job *member_job(const struct member *m) { return m->job; }

@@ -36,6 +36,8 @@ struct command;              /* pmi2/commands.h */
 struct peer;
 struct spawn;
 struct name_ask;
+struct far;
+struct far_ask;
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
@@ -84,6 +86,13 @@ struct host_ops {
     /* Fault tolerant: ranks of the job have died, as PMI_dead_processes says now; those
      * that live here are to hear of it.  NULL: they do not. */
     void (*died)(void *host, struct job *j);
+    /* At the root: look for the launcher that runs the job far_job(a), which is not here;
+     * far_found is to say later what has come of it.  False, or NULL: there is no way to
+     * find one. */
+    bool (*introduce)(void *host, struct far_ask *a);
+    /* Send a message to another launcher; messages of one link stay in order.  len 0: no
+     * memory, the link is of no use any more. */
+    void (*far_send)(void *host, void *link, const char *frame, size_t len);
 };
 
 struct server_options {
@@ -142,8 +151,8 @@ const char    *job_mapping(const struct job *j);         /* PMI_process_mapping 
 size_t         job_kvs_bytes(const struct job *j);
 /* What find was asked for; value NULL: there is no such attribute.  Copied. */
 void           job_told(struct job *j, const char *key, const char *value);
-/* Whether the nodes are of different kinds (isHeterogeneous); false until said. */
-void           server_set_mixed(struct server *s, bool mixed);
+/* Its nodes are of different kinds (isHeterogeneous). */
+void           job_set_mixed(struct job *j);
 
 int         member_rank(const struct member *m);
 struct job *member_job(const struct member *m);
@@ -189,6 +198,22 @@ struct job *name_job(const struct name_ask *a);
 void name_done(struct name_ask *a, const char *port, const struct err *why);
 /* A timer is due. */
 void server_timer(struct server *s, unsigned id);
+/* Jobs of other launchers of the same user, at the root (pmi2/PEERS, "Launchers").  A link
+ * to another launcher is a struct far; link: the host's name for it.  NULL: no memory. */
+const char *far_job(const struct far_ask *a);    /* the id that is looked for */
+struct far *far_new(struct server *s, void *link);
+/* The launcher of that job; NULL: it was not found.  Frees a. */
+void        far_found(struct far_ask *a, struct far *f);
+/* A message of it.  0, or -1 and e: it makes no sense, the link is of no use any more. */
+int         far_input(struct far *f, const struct msg *m, struct err *e);
+/* The link is gone: jobs of it that have not ended have failed. */
+void        far_free(struct far *f);
+/* A job of ours has failed: tell the launchers of jobs that it is connected to. */
+void        job_failed(struct job *j, int status);
+/* A job of another launcher that has failed, with its exit status, or NULL.  What is
+ * connected to it (job_connected) is to end; then it is to be forgotten. */
+struct job *server_failed(struct server *s, int *status);
+void        server_forget(struct job *foreign);
 /* Whether two jobs are connected, directly or by others; at the root. */
 bool        job_connected(struct job *a, struct job *b);
 

@@ -1,28 +1,38 @@
 /* spawn_raw.c - spawns in large numbers, by a client that is nothing but bytes.
  *
- *   spawn_raw many WIRE COUNT STEP N [MODE]
- *                    COUNT spawns in a row, each of N copies of "spawn_raw MODE WIRE";
- *                    "at K" and a pause after each STEP of them; "done" at the end
- *   spawn_raw once WIRE NAME N
- *                    one spawn of N; the time until the reply, and until all N have met
- *                    in a fence and one has published NAME: "reply=MS ready=MS"
+ *   spawn_raw many WIRE COUNT STEP N [MODE [ARG]]
+ *                    COUNT spawns in a row by every rank, each of N copies of
+ *                    "spawn_raw MODE WIRE [ARG]"; after each STEP of them a fence, and
+ *                    rank 0 says "at K" and waits for a line of stdin; "done" at the end
+ *   spawn_raw once WIRE FIFO N
+ *                    one spawn of N; makes FIFO; the time until the reply, and until all
+ *                    N have been through init and a fence: "reply=MS ready=MS"
+ *   spawn_raw alone FIFO N
+ *                    the same by posix_spawn, without any server: what the machine can
  *   spawn_raw deep WIRE DEPTH
  *                    spawns itself with DEPTH - 1, until that is 0
  *
  * and what is spawned:
  *
  *   spawn_raw child WIRE      asks for the parent's port, then a fence, then finalize
- *   spawn_raw tell WIRE NAME  the same; rank 0 publishes NAME before finalize
+ *   spawn_raw tell WIRE FIFO  the same; tells FIFO after the fence
+ *   spawn_raw note FIFO       tells FIFO, without PMI
  *   spawn_raw none            ends at once, without PMI
  *
  * What is wrong is said on stdout and makes the exit status 9. */
+#include <fcntl.h>
 #include <poll.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { PATIENCE = 60000 };              /* ms that all children may take */
 
 #define PORT "tag#0$description#host$port#4242$ifname#10.0.0.1$"
 
@@ -63,16 +73,27 @@ static void write_all(const char *data, size_t len)
     }
 }
 
-static void read_exactly(char *data, size_t len)
+/* What the server has sent: a few at a time, as a byte a read would measure reads. */
+static char get_byte(void)
 {
-    while (len) {
-        ssize_t n = read(fd, data, len);
+    static char in[4096];
+    static size_t have, at;
+
+    if (at == have) {
+        ssize_t n = read(fd, in, sizeof in);
 
         if (n <= 0)
             wrong("the server has closed");
-        data += n;
-        len -= (size_t)n;
+        have = (size_t)n;
+        at = 0;
     }
+    return in[at++];
+}
+
+static void read_exactly(char *data, size_t len)
+{
+    while (len--)
+        *data++ = get_byte();
 }
 
 static void read_line(void)
@@ -80,7 +101,7 @@ static void read_line(void)
     size_t n = 0;
 
     do
-        read_exactly(answer + n, 1);
+        answer[n] = get_byte();
     while (answer[n++] != '\n' && n < sizeof answer);
     answer[n - 1] = '\0';
 }
@@ -206,7 +227,17 @@ static void spawn(const char *self, int n, const char *mode, const char *third)
     need_good("spawn");
 }
 
-static void child(const char *publish)
+/* One byte for whoever counts: no server is asked, whoever that is. */
+static void note(const char *fifo)
+{
+    int out = open(fifo, O_WRONLY);
+
+    if (out < 0 || write(out, "+", 1) != 1)
+        wrong("%s cannot be written", fifo);
+    close(out);
+}
+
+static void child(const char *fifo)
 {
     if (wire == 1)
         ask("cmd=get kvsname=%s key=PARENT_ROOT_PORT_NAME\n", name);
@@ -215,77 +246,134 @@ static void child(const char *publish)
     if (strcmp(field("value"), PORT))
         wrong("the parent's port: %s", answer);
     fence();
-    if (publish && rank == 0) {
-        if (wire == 1)
-            ask("cmd=publish_name service=%s persistence=indefinite port=here\n", publish);
-        else
-            ask("cmd=name-publish;name=%s;port=here;infokeycount=1;infokey0=persistence;"
-                "infoval0=indefinite;", publish);
-        need_good("publish");
-    }
+    if (fifo)
+        note(fifo);
     finalize();
 }
 
 /* --- modes of the parent ---------------------------------------------------- */
 
-static void many(const char *self, long count, long step, int n, const char *mode)
+/* All ranks together: whoever looks at the servers meanwhile finds nothing under way. */
+static void pause_at(long i)
 {
-    for (long i = 1; i <= count; i++) {
-        spawn(self, n, mode, NULL);
-        if (i % step == 0) {
-            printf("at %ld\n", i);
-            fflush(stdout);
-            poll(NULL, 0, 2000);         /* for whoever looks: all have ended */
-        }
+    fence();
+    if (rank == 0) {
+        printf("at %ld\n", i);
+        fflush(stdout);
+        if (getchar() != '\n')
+            wrong("no line of stdin");
     }
-    printf("done\n");
+    fence();
 }
 
-static void once(const char *self, const char *publish, int n)
+static void many(const char *self, char **v)
 {
-    double began = now_ms(), replied, until;
+    long count = atol(v[0]), step = atol(v[1]);
 
-    spawn(self, n, "tell", publish);
-    replied = now_ms();
-    for (until = began + 60e3; now_ms() < until; poll(NULL, 0, 1)) {
-        if (wire == 1)
-            ask("cmd=lookup_name service=%s\n", publish);
-        else
-            ask("cmd=name-lookup;name=%s;infokeycount=0;", publish);
-        if (!strcmp(field(wire == 1 ? "port" : "value"), "here"))
-            break;
+    for (long i = 1; i <= count; i++) {
+        spawn(self, atoi(v[2]), v[3] ? v[3] : "child", v[3] ? v[4] : NULL);
+        if (i % step == 0)
+            pause_at(i);
     }
-    if (now_ms() >= until)
-        wrong("the children are not ready");
-    printf("reply=%.2f ready=%.2f\n", replied - began, now_ms() - began);
+    if (rank == 0)
+        printf("done\n");
+}
+
+/* Open for both, so that it never is at its end while nobody writes. */
+static int make_fifo(const char *path)
+{
+    int in = mkfifo(path, 0600) < 0 ? -1 : open(path, O_RDWR | O_CLOEXEC);
+
+    if (in < 0)
+        wrong("%s cannot be made", path);
+    return in;
+}
+
+/* Until n have told; the time since. */
+static double all_told(int in, int n, double began)
+{
+    struct pollfd ready = { .fd = in, .events = POLLIN };
+    char bytes[4096];
+
+    while (n > 0) {
+        if (poll(&ready, 1, PATIENCE) <= 0)
+            wrong("%d children are not ready", n);
+        n -= (int)read(in, bytes, sizeof bytes);
+    }
+    return now_ms() - began;
+}
+
+static void once(const char *self, const char *fifo, int n)
+{
+    int in = make_fifo(fifo);
+    double began = now_ms(), replied;
+
+    spawn(self, n, "tell", fifo);
+    replied = now_ms() - began;
+    printf("reply=%.3f ready=%.3f\n", replied, all_told(in, n, began));
+    unlink(fifo);
     poll(NULL, 0, 300);                  /* Hydra wants the children to end first */
+}
+
+static void alone(const char *self, const char *fifo, int n)
+{
+    char *words[] = { (char *)self, (char *)"note", (char *)fifo, NULL };
+    int in = make_fifo(fifo);
+    double began = now_ms(), replied;
+
+    for (int i = 0; i < n; i++)
+        if (posix_spawn(&(pid_t){ 0 }, self, NULL, NULL, words, environ))
+            wrong("posix_spawn");
+    replied = now_ms() - began;
+    printf("reply=%.3f ready=%.3f\n", replied, all_told(in, n, began));
+    unlink(fifo);
+    while (wait(NULL) > 0)
+        ;
+}
+
+static void deep(const char *self, int depth)
+{
+    char next[16];
+
+    snprintf(next, sizeof next, "%d", depth - 1);
+    if (depth > 0)
+        spawn(self, 1, "deep", next);
+    printf("deep %d\n", depth);
+}
+
+/* What needs no server.  0: it is none of these. */
+static int without_pmi(int argc, char **argv)
+{
+    const char *mode = argc > 1 ? argv[1] : "";
+
+    if (!strcmp(mode, "note") && argc > 2)
+        note(argv[2]);
+    else if (!strcmp(mode, "alone") && argc > 3)
+        alone(argv[0], argv[2], atoi(argv[3]));
+    else
+        return !strcmp(mode, "none");
+    return 1;
 }
 
 int main(int argc, char **argv)
 {
-    const char *mode = argc > 1 ? argv[1] : "", *w = argc > 2 ? argv[2] : "1";
+    const char *mode = argc > 2 ? argv[1] : "";
 
-    if (!strcmp(mode, "none"))
+    if (without_pmi(argc, argv))
         return 0;
-    init(w);
+    init(argc > 2 ? argv[2] : "1");
     if (!strcmp(mode, "child") || !strcmp(mode, "tell")) {
-        child(argc > 3 ? argv[3] : NULL);
+        child(argv[3]);
         return 0;
     }
-    if (!strcmp(mode, "many") && argc > 5) {
-        many(argv[0], atol(argv[3]), atol(argv[4]), atoi(argv[5]), argc > 6 ? argv[6] : "child");
-    } else if (!strcmp(mode, "once") && argc > 4) {
+    if (!strcmp(mode, "many") && argc > 5)
+        many(argv[0], argv + 3);
+    else if (!strcmp(mode, "once") && argc > 4)
         once(argv[0], argv[3], atoi(argv[4]));
-    } else if (!strcmp(mode, "deep") && argc > 3) {
-        char next[16];
-
-        snprintf(next, sizeof next, "%d", atoi(argv[3]) - 1);
-        if (atoi(argv[3]) > 0)
-            spawn(argv[0], 1, "deep", next);
-        printf("deep %s\n", argv[3]);
-    } else {
+    else if (!strcmp(mode, "deep") && argc > 3)
+        deep(argv[0], atoi(argv[3]));
+    else
         return 88;
-    }
     fence();
     finalize();
     return 0;

@@ -2,6 +2,7 @@
 """server.py - the resident server: names beyond one launcher, its users, its end."""
 
 import contextlib
+import re
 import socket
 import pwd
 
@@ -75,20 +76,20 @@ def listed(line, cmd, key):
 class Server:
     """A server with a folder of its own; it is killed with the test."""
 
-    def __init__(self, *words, folder=None, uid=None):
+    def __init__(self, *words, folder=None, uid=None, prefix=()):
         self.folder = folder or tempfile.mkdtemp(dir=tmp())
         os.chmod(tmp(), 0o755)
         os.chmod(self.folder, 0o755)
         self.path, self.state = self.folder + "/socket", self.folder + "/state"
         if uid is not None:
             os.chown(self.folder, uid, -1)
-        self.words, self.mark, self.uid = words, new_mark(), uid
+        self.words, self.mark, self.uid, self.prefix = words, new_mark(), uid, prefix
         self.start()
 
     def start(self):
         self.errors = open(self.folder + "/errors", "ab+")
         self.popen = subprocess.Popen(
-            [SERVER, "--socket", self.path, "--state", self.state, "--verbose", *self.words],
+            [*self.prefix, SERVER, "--socket", self.path, "--state", self.state, "--verbose", *self.words],
             stdin=subprocess.DEVNULL, stderr=self.errors, env=environment(self.mark),
             **({} if self.uid is None else {"user": self.uid}))
         wait_for(self.is_up, "the server listens")
@@ -113,9 +114,9 @@ class Server:
         return ["-nameserver", self.path]
 
 
-def command(*words, **more):
+def command(*words, prefix=(), **more):
     """pmi2_server with these words: (status, stdout, stderr)."""
-    r = subprocess.run([SERVER, *words], stdin=subprocess.DEVNULL, capture_output=True,
+    r = subprocess.run([*prefix, SERVER, *words], stdin=subprocess.DEVNULL, capture_output=True,
                        text=True, timeout=LIMIT, env=environment(new_mark()), **more)
     return r.returncode, r.stdout, r.stderr
 
@@ -374,9 +375,43 @@ def _():
         need(status == 1 and f"belongs to uid {OTHER}" in err, "another's folder", err)
 
 
+@test("a file that is no socket is not taken away for it")
+def _():
+    path = write_file(tmp() + "/socket", "precious")
+    status, _, err = command("--socket", path, "--state", tmp() + "/state")
+    need(status == 1 and "is no socket" in err, "refused", err)
+    with open(path) as f:
+        same(f.read(), "precious", "the file")
+
+
+@test("systemd takes the units as they are installed, and the addition of the manual")
+def _():
+    if not shutil.which("systemd-analyze"):
+        raise Skip("no systemd-analyze")
+    source = os.path.join(ROOT, "mpiexec_lite", "pmi2_server.")
+    with open(source + "1") as f:
+        text = f.read()
+    more = text[text.index("systemctl edit pmi2_server"):]
+    more = more[more.index("[Unit]"):more.index(".Ed")]
+    for kind in "system", "user":
+        folder = os.path.join(tmp(), kind)
+        os.makedirs(folder + "/pmi2_server.service.d", mode=0o700)
+        with open(f"{source}{kind}.service") as f:
+            unit = f.read().replace("@BINDIR@", os.path.dirname(SERVER))
+        write_file(folder + "/pmi2_server.service", unit)
+        if kind == "system":
+            write_file(folder + "/pmi2_server.service.d/listen.conf",
+                       more.replace("/usr/local/bin", os.path.dirname(SERVER)))
+        r = subprocess.run(["systemd-analyze", "--" + kind, "--man=no", "verify",
+                            folder + "/pmi2_server.service"], capture_output=True, text=True,
+                           env=environment(new_mark(), {"XDG_RUNTIME_DIR": folder}))
+        same((r.returncode, r.stdout, r.stderr), (0, "", ""), kind)
+
+
 @test("wrong words end with 2, --help and --version with 0")
 def _():
     for words, status in (["--wat"], 2), (["--socket"], 2), (["--owner", "x"], 2), \
+                         (["--listen"], 2), (["--munge-socket", "/x"], 2), \
                          (["--help"], 0), (["--version"], 0):
         same(command(*words)[0], status, words)
 
@@ -555,6 +590,48 @@ def _():
     c.good("ping;")
 
 
+@test("connections beyond the descriptors there are: refused, and the others are served")
+def _():
+    status, _, err = command("--socket", tmp() + "/s", "--state", tmp() + "/state",
+                             prefix=("prlimit", "--nofile=20"))
+    need(status == 1 and "descriptors" in err, "far too few of them", err)
+    s = Server(prefix=("prlimit", "--nofile=64"))
+    first, many = s.line(), []
+    first.good("ping;")
+    for _ in range(100):
+        many.append(s.line())
+    served = 0
+    for c in many:
+        with contextlib.suppress(OSError, EOFError):
+            c.good("ping;")
+            served += 1
+    need(10 <= served < 64, "some of them are served", served)
+    first.good("name-publish;name=n;port=p;persistence=indefinite;")
+    for c in many:
+        c.socket.close()
+    wait_for(s.is_up, "there is room again")
+
+
+@test("who asks on many connections and does not read: his memory is bounded")
+def _():
+    s = Server()
+    c = s.line()
+    for i in range(64):
+        c.good(f"name-publish;name=n{i};port={'p' * 1000};persistence=indefinite;")
+    many = [s.line() for _ in range(400)]
+    for m in many:
+        with contextlib.suppress(OSError):
+            for _ in range(6):
+                m.send("list-names;")
+    wait_for(lambda: "too much waits to be read" in s.text(), "somebody is refused")
+    c.good("ping;")
+    peak = int(re.search(rb"VmHWM:\s*(\d+)", proc_bytes(s.popen.pid, "status"))[1])
+    need("asan" in B or peak < 160 << 10, "memory, KiB", peak)
+    for m in many:
+        m.socket.close()
+    same(len(s.line().names()), 64, "names")
+
+
 @test("a full disk: publish is refused, what was there stays, and it goes on later")
 @skip_unless_root
 def _():
@@ -723,4 +800,5 @@ except (EOFError, OSError):
         raise Wrong("the launcher has called another user's socket")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -40,11 +40,13 @@ static void fill(struct bundle *b)
     p->pmi1_subversion = 2;
     p->keep_going = true;
     p->verbose = 3;
+    p->dims = strdup("3,2");
     plan_add_host(p, "here")->local = true;
     h = plan_add_host(p, "there");
     h->user = strdup("alice");
     h->slots = 2;
     h->binding = strdup("user:0,2");
+    h->coords = strdup("2,1");
     plan_add_host(p, "fe80::1");
     a = plan_add_app(p);
     a->n = 3;
@@ -97,6 +99,7 @@ static void same_options(const struct plan *a, const struct plan *b)
 {
     same_launch(&a->remote, &b->remote);
     same_text(a->label, b->label);
+    same_text(a->dims, b->dims);
     same_text(a->outfile, b->outfile);
     same_text(a->errfile, b->errfile);
     assert_int_equal(a->output_from, b->output_from);
@@ -117,6 +120,7 @@ static void same_hosts(const struct plan *a, const struct plan *b)
         same_text(a->hosts[i].name, b->hosts[i].name);
         same_text(a->hosts[i].user, b->hosts[i].user);
         same_text(a->hosts[i].binding, b->hosts[i].binding);
+        same_text(a->hosts[i].coords, b->hosts[i].coords);
         assert_int_equal(a->hosts[i].slots, b->hosts[i].slots);
         assert_int_equal(a->hosts[i].local, b->hosts[i].local);
     }

@@ -82,12 +82,19 @@ static const struct story stories[] = {
         "TRUE nor FALSE;" } },
     { "wait for what is there", .steps = { "0+2", "0} cmd=info-putnodeattr;key=a;value=1;",
         "0{ cmd=info-putnodeattr-response;rc=0;", NODE("a;wait=TRUE"), N_FOUND("1") } },
+    { "a process that is alone waits in vain", .steps = { "0+2", NODE("a;wait=TRUE"),
+        "0{ cmd=info-getnodeattr-response;rc=14;errmsg=no other rank is on this host;" } },
+    { "all others have ended: who waits hears so, and who would", .size = 3, .steps = {
+        "0+2", "1+2", "2+2", NODE("a;wait=TRUE"), "1x", "0=", "2x",
+        "0{ cmd=info-getnodeattr-response;rc=14;errmsg=every other rank has ended;",
+        NODE("b;wait=TRUE"),
+        "0{ cmd=info-getnodeattr-response;rc=14;errmsg=every other rank has ended;" } },
     { "a thread waits for what another puts", .steps = { "0+2",
         "0} cmd=info-getnodeattr;thrid=1;key=a;wait=TRUE;",
         "0} cmd=info-putnodeattr;thrid=2;key=a;value=v;",
         "0{ cmd=info-getnodeattr-response;thrid=1;rc=0;found=TRUE;value=v;",
         "0{ cmd=info-putnodeattr-response;thrid=2;rc=0;" } },
-    { "waiters of another job stay", .size = 1, .size2 = 1, .steps = { "0+2", "A+2",
+    { "waiters of another job stay", .size = 2, .size2 = 1, .steps = { "0+2", "A+2",
         NODE("a;wait=TRUE"), "A} cmd=info-putnodeattr;key=a;value=1;",
         "A{ cmd=info-putnodeattr-response;rc=0;", "0=",
         "A} cmd=info-getnodeattr;key=a;",
@@ -180,7 +187,7 @@ static void test_given(void **state)
     assert_true(fake_open(f, &(struct story){ .size = 1 }));
     f->job[1] = server_add_job(f->server, &spec, NULL);
     assert_non_null(f->job[1]);
-    server_set_mixed(f->server, true);
+    job_set_mixed(f->job[1]);
     fake_step(f, "A> cmd=init pmi_version=2 pmi_subversion=0\n", SIZE_MAX);
     fake_step(f, "A} cmd=fullinit;pmirank=0;extensions=1;", SIZE_MAX);
     assert_non_null(strstr(buf_bytes(&f->link[10].sent), ",constants;"));

@@ -65,7 +65,7 @@ static const struct story stories[] = {
     { "PMI_process_mapping", .size = 4, .steps = { "0+1",
         "0> cmd=get kvsname=job0 key=PMI_process_mapping\n",
         "0< cmd=get_result rc=0 value=(vector,(0,1,4))\n" } },
-    { "unknown PMI_ key", .steps = { "0+1", "0> cmd=get kvsname=job0 key=PMI_hwloc_xmlfile\n",
+    { "unknown PMI_ key", .steps = { "0+1", "0> cmd=get kvsname=job0 key=PMI_unheard_of\n",
         "0< cmd=get_result rc=1 msg=key_not_found\n" } },
     { "PMI_dead_processes by get", .size = 4, .steps = { "0+1", "1+1", "3+2",
         "0> cmd=get key=PMI_dead_processes\n", "0< cmd=get_result rc=1 msg=key_not_found\n",
@@ -148,7 +148,7 @@ static const struct story stories[] = {
         "1< cmd=response_to_init rc=0 pmi_version=2 pmi_subversion=0\n",
         "1} cmd=fullinit;extensions=;",
         "1{ cmd=fullinit-response;rc=0;pmi-version=2;pmi-subversion=0;rank=1;size=2;appnum=0;"
-        "extensions=thrid,abort-text,read-only;debugged=FALSE;pmiverbose=FALSE;",
+        "extensions=thrid,abort-text,read-only,kvs-copy;debugged=FALSE;pmiverbose=FALSE;",
         "1} cmd=kvs-put;key=k;value=x" X1024 ";", "1{ cmd=kvs-put-response;rc=0;",
         "0} cmd=kvs-get;thrid=4;key=k;", "0{ cmd=kvs-get-response;thrid=4;rc=7;"
         "errmsg=value of 1025 bytes, this client can take 1024;",

@@ -94,6 +94,7 @@ static void test_hosts(void **state)
         assert_non_null(plan_add_host(&p, name));
         p.hosts[i].user = strdup("alice");
         p.hosts[i].binding = strdup("core");
+        p.hosts[i].coords = strdup("1,2");
     }
     assert_non_null(plan_add_host(&p, NULL));    /* its name is still to come */
     p.hosts[1000].name = strdup("last");

@@ -247,19 +247,37 @@ static int add_job(struct world *w, const char *who, const char *client, struct 
     return registry_job(w->registry, &j, e);
 }
 
+/* One row a page, as if there were no room for two. */
+struct page { char *out; size_t size, at; long long last; bool more; };
+
+static bool take(struct page *p, const char *text, long long serial)
+{
+    p->more = p->last > 0;
+    if (p->more)
+        return false;
+    p->at += (size_t)snprintf(p->out + p->at, p->size - p->at, "%s%s", p->at ? "," : "", text);
+    p->last = serial;
+    return true;
+}
+
+static bool take_name(void *user, const struct reg_name *n) { return take(user, n->name, n->serial); }
+static bool take_job(void *user, const struct reg_job *j) { return take(user, j->id, j->serial); }
+
 static void list(struct world *w, uid_t uid, bool names, char *out, size_t size)
 {
-    const struct reg_name *n;
-    const struct reg_job *j;
-    size_t at = 0;
+    struct page p = { .out = out, .size = size, .more = true };
 
     *out = '\0';
-    if (names)
-        for (long long s = 0; (n = registry_next_name(w->registry, uid, s)); s = n->serial)
-            at += (size_t)snprintf(out + at, size - at, "%s%s", at ? "," : "", n->name);
-    else
-        for (long long s = 0; (j = registry_next_job(w->registry, uid, s)); s = j->serial)
-            at += (size_t)snprintf(out + at, size - at, "%s%s", at ? "," : "", j->id);
+    while (p.more) {
+        long long after = p.last;
+
+        p.last = 0;
+        p.more = false;
+        if (names)
+            registry_each_name(w->registry, uid, after, take_name, &p);
+        else
+            registry_each_job(w->registry, uid, after, take_job, &p);
+    }
     if (!*out)
         snprintf(out, size, "-");
 }
