@@ -145,10 +145,10 @@ check-long-only: all $B/test/sim/sim
 SEEDS ?= 1..100000
 sim: $B/test/sim/sim
 	@$< --seeds $(SEEDS) --jobs $$(nproc) $(if $(RANKS),--ranks $(RANKS)) $(if $(NODES),--nodes $(NODES))
-# make check-mpi MPICC=mpicc MPIRUN_ENV="A=b": does this MPI spawn, publish and connect here?
+# make check-mpi MPICC=mpicc MPIRUN_ENV="A=b" HOSTS=: does this MPI spawn, publish and connect here?
 MPICC ?= mpicc
 check-mpi: all
-	@B=$B MPICC="$(MPICC)" MPIRUN_ENV="$(MPIRUN_ENV)" test/mpi/run
+	@B=$B MPICC="$(MPICC)" MPIRUN_ENV="$(MPIRUN_ENV)" HOSTS="$(HOSTS)" test/mpi/run
 # make soak MINUTES=30: jobs back to back over eight hosts, and a fault every few seconds.
 MINUTES ?= 30
 soak: all

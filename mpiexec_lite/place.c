@@ -120,25 +120,42 @@ static int place_blocks(struct placer *p, const struct plan *plan, struct err *e
 }
 
 /* Neighbouring runs of equal length on nodes with consecutive numbers share a block
- * of the map. */
-static int make_map(struct placement *pl, struct err *e)
+ * of the map.  number: of each node in the map and 1 more, 0: none yet; there is room. */
+static void fill_map(struct placement *pl, int *number)
 {
     struct mapping_block *b = NULL;
+    int numbers = 0;
 
-    pl->map = calloc(pl->nruns + 1, sizeof *pl->map);
-    if (!pl->map)
-        return no_memory(e);
     for (size_t i = 0; i < pl->nruns; i++) {
         const struct run *r = &pl->runs[i];
+        int node;
 
-        if (b && r->n == b->ranks && r->node == b->first + b->nodes) {
+        if (!number[r->node])
+            number[r->node] = ++numbers;
+        node = number[r->node] - 1;
+        if (b && r->n == b->ranks && node == b->first + b->nodes) {
             b->nodes++;
         } else {
             b = &pl->map[pl->nmap++];
-            *b = (struct mapping_block){ .first = r->node, .nodes = 1, .ranks = r->n };
+            *b = (struct mapping_block){ .first = node, .nodes = 1, .ranks = r->n };
         }
     }
-    return 0;
+}
+
+static int make_map(struct placement *pl, struct err *e)
+{
+    bool good;
+    int *number, last = 0;
+
+    for (size_t i = 0; i < pl->nruns; i++)
+        last = pl->runs[i].node > last ? pl->runs[i].node : last;
+    number = calloc((size_t)last + 1, sizeof *number);
+    pl->map = calloc(pl->nruns + 1, sizeof *pl->map);
+    good = number && pl->map;
+    if (good)
+        fill_map(pl, number);
+    free(number);
+    return good ? 0 : no_memory(e);
 }
 
 int place_ranks(const struct plan *plan, const long *used, struct placement *out,

@@ -15,7 +15,9 @@ struct run { int node, n, first; };  /* n ranks from first on, on one node */
 struct placement {
     struct run *runs;            /* owned; in order of rank; neighbours differ in node */
     size_t      nruns;
-    struct mapping_block *map;   /* owned; the same as PMI_process_mapping has it */
+    struct mapping_block *map;   /* owned; the same as PMI_process_mapping has it: nodes with
+                                    ranks are numbered as they come, from 0, as MPICH takes
+                                    the last number for the number of nodes */
     size_t      nmap;
     int         size;            /* ranks */
 };

@@ -178,11 +178,13 @@ static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
 {
     struct resident *r = w->data;
     double now = now_seconds(), due;
+    bool again;
 
     (void)revents;
     registry_tick(r->registry, now);
+    again = resident_meet(r);
     settle(r);
-    due = registry_due(r->registry);
+    due = again ? now : registry_due(r->registry);
     if (due == r->due)
         return;
     r->due = due;

@@ -31,7 +31,9 @@ struct ticket {                  /* a lookup that waits */
 LIST_HEAD(tickets, ticket);
 
 struct meeting {                 /* of two launchers: see resident_meet.c */
-    struct client *asks, *asked;
+    struct client *asks, *asked; /* asked NULL: not yet */
+    char           job[80];
+    int            turns;        /* in vain */
     long long      id, number;   /* of the question; of the meeting */
     char           secret[33], answer[33];
     TAILQ_ENTRY(meeting) in_all;
@@ -77,6 +79,8 @@ struct resident {
 int  resident_introduce(struct client *c, const struct msg *m, long long id, struct err *e);
 int  resident_introduced(struct client *c, const struct msg *m, long long id, struct err *e);
 void resident_part(struct client *c);
+/* The turn ends.  True: another one is needed at once. */
+bool resident_meet(struct resident *r);
 
 /* Take a client, or close the connection.  descriptors: that it costs. */
 void resident_enter(struct resident *r, int fd, uid_t uid, const char *from, int descriptors);

@@ -1,7 +1,9 @@
 /* rundir.c - see rundir.h */
 #include "mpiexec_lite/rundir.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +11,8 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#define PRIVATE "pmi2_link-"           /* names of private folders begin so, and with a pid */
 
 /* Ours or root's, and nobody else can write to it. */
 static bool is_safe(const char *path, bool roots_too)
@@ -63,19 +67,52 @@ static bool user_folder(int i, char *path, size_t size)
            snprintf(path, size, "%s/pmi2_server", base) < (int)size;
 }
 
+/* Where private folders are made: the user's own folders, and /tmp. */
+static bool private_base(int i, char *base, size_t size)
+{
+    return i < 2 ? user_base(i, base, size) : snprintf(base, size, "/tmp") > 0;
+}
+
 int rundir_private(char *path, size_t size, struct err *e)
 {
     char base[RUNDIR_PATH];
 
-    for (int i = 0; i < 3; i++) {
-        if (i < 2 && !user_base(i, base, sizeof base))
-            continue;
-        if (snprintf(path, size, "%s/pmi2_link-XXXXXX", i < 2 ? base : "/tmp") >= (int)size)
-            continue;
-        if (mkdtemp(path))
+    for (int i = 0; i < 3; i++)
+        if (private_base(i, base, sizeof base) &&
+            snprintf(path, size, "%s/" PRIVATE "%d-XXXXXX", base, (int)getpid()) < (int)size &&
+            mkdtemp(path))
             return 0;
-    }
     return err_set(e, ERR_OTHER, "no folder for a socket: %s", strerror(errno));
+}
+
+static void sweep(const char *base, const char *prefix)
+{
+    char path[PATH_MAX], socket[PATH_MAX + 8];
+    DIR *dir = opendir(base);
+    struct dirent *d;
+
+    while (dir && (d = readdir(dir))) {
+        if (strncmp(d->d_name, prefix, strlen(prefix)))
+            continue;
+        snprintf(path, sizeof path, "%s/%s", base, d->d_name);
+        if (!is_safe(path, false))       /* anybody can make one in /tmp, or a link */
+            continue;
+        snprintf(socket, sizeof socket, "%s/socket", path);
+        unlink(socket);
+        rmdir(path);
+    }
+    if (dir)
+        closedir(dir);
+}
+
+void rundir_sweep(pid_t pid)
+{
+    char base[RUNDIR_PATH], prefix[40];
+
+    snprintf(prefix, sizeof prefix, PRIVATE "%d-", (int)pid);
+    for (int i = 0; i < 3; i++)
+        if (private_base(i, base, sizeof base))
+            sweep(base, prefix);
 }
 
 int rundir_make(bool system, char *path, size_t size, struct err *e)

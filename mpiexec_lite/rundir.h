@@ -23,8 +23,10 @@ enum { RUNDIR_PATH = 108 };          /* what a socket's address has room for */
 /* The folder for the socket of a server that is to be started; it is made.  0, or -1 and
  * e. */
 int  rundir_make(bool system, char *path, size_t size, struct err *e);
-/* A new folder, empty and ours alone.  0, or -1 and e. */
+/* A new folder, empty and ours alone, for a file "socket".  0, or -1 and e. */
 int  rundir_private(char *path, size_t size, struct err *e);
+/* Remove such folders of this process, which was killed. */
+void rundir_sweep(pid_t pid);
 /* A folder that belongs to us, with this mode, made if it is not there; one that is there
  * must be ours and may have less.  0, or -1 and e. */
 int  rundir_check(const char *path, mode_t mode, struct err *e);

@@ -190,8 +190,9 @@ static void spare_other_jobs(struct procs *p, pid_t self, const char *jobid)
             p->v[i].spared = true;
 }
 
-/* One pass.  The number of descendants seen. */
-static int pass(const pid_t *spared, size_t n, const char *jobid)
+/* One pass.  freeze: stop all before the first is killed, so that none can fork meanwhile;
+ * should we be killed just then, they stay stopped.  The number of descendants seen. */
+static int pass(const pid_t *spared, size_t n, const char *jobid, bool freeze)
 {
     struct procs p = { 0 };
     pid_t self = getpid();
@@ -212,7 +213,8 @@ static int pass(const pid_t *spared, size_t n, const char *jobid)
         p.v[i].ours = p.v[i].pid != self && descends(&p, &p.v[i], self);
         seen += p.v[i].ours;
     }
-    signal_ours(&p, SIGSTOP);
+    if (freeze)
+        signal_ours(&p, SIGSTOP);
     signal_ours(&p, SIGKILL);
     if (n || jobid)
         reap_ours(&p, self);
@@ -230,6 +232,10 @@ static bool reap(void)
     return pid == 0 || errno != ECHILD;
 }
 
+/* Passes after which those that are still found are taken to fork faster than they are
+ * killed. */
+enum { PATIENT = 5 };
+
 int sweep_but(double seconds, const pid_t *spared, size_t n, const char *jobid)
 {
     bool some = n || jobid;
@@ -237,10 +243,10 @@ int sweep_but(double seconds, const pid_t *spared, size_t n, const char *jobid)
     double end = now_seconds() + seconds;
     int seen = 0;
 
-    while (some || reap()) {
+    for (int passes = 0; some || reap(); passes++) {
         if (now_seconds() > end)
             return seen ? seen : 1;
-        seen = pass(spared, n, jobid);
+        seen = pass(spared, n, jobid, passes >= PATIENT);
         if (some && !seen)
             return 0;
         nanosleep(&pause, NULL);

@@ -42,6 +42,8 @@ static int send_all(int fd, const char *data, size_t len, struct err *e)
             len -= (size_t)n;
         } else if (errno == EAGAIN) {
             wait_ready(fd, POLLOUT);
+        } else if (errno == EPIPE || errno == ECONNRESET) {
+            return err_set(e, ERR_OTHER, "the PMI server closed the connection");
         } else if (errno != EINTR) {
             return err_set(e, ERR_OTHER, "cannot write to the PMI server: %s",
                            strerror(errno));

@@ -1,4 +1,4 @@
-/* disconnect.c - a child that has disconnected and fails: the parent lives on. */
+/* disconnect.c - a child disconnects and ends, long before its parent. */
 #include "common.h"
 
 #include <unistd.h>

@@ -5,8 +5,11 @@ int main(int argc, char **argv)
 {
     static const char service[] = "mpiexec_lite-test-service";
     char port[MPI_MAX_PORT_NAME] = "port#1$a-port", got[MPI_MAX_PORT_NAME] = "";
+    int *universe, found;
 
     MPI_Init(&argc, &argv);
+    /* Started without a launcher, MPICH starts one at this question, not at a publish. */
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &universe, &found);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if (rank_of(MPI_COMM_WORLD) == 0)
         CHECK(MPI_Publish_name(service, MPI_INFO_NULL, port) == MPI_SUCCESS);

@@ -1,5 +1,4 @@
-/* spawn_multiple.c - MPI_Comm_spawn_multiple: arguments, appnum, info, and a program that
- * does not exist. */
+/* spawn_multiple.c - MPI_Comm_spawn_multiple: arguments, appnum, info. */
 #include "common.h"
 
 static void parent(char *self)
@@ -20,10 +19,6 @@ static void parent(char *self)
                                   codes) == MPI_SUCCESS);
     check_merged(inter, 0);
     MPI_Comm_disconnect(&inter);
-    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    if (rank_of(MPI_COMM_WORLD) == 0)
-        CHECK(MPI_Comm_spawn("/does/not/exist", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0,
-                             MPI_COMM_SELF, &inter, codes) != MPI_SUCCESS);
     for (int i = 0; i < 2; i++)
         MPI_Info_free(&infos[i]);
     say_ok("spawn_multiple");

@@ -330,6 +330,23 @@ def _():
     pair.good()
 
 
+@rows([(f"a server that is late: it reads the question before the job ({what})", a, b)
+       for what, a, b in (("asked first", 0, 1), ("told first", 1, 0), ("not accepted", 0, None))])
+def late(asks, tells):
+    s = Server()
+    lines = [s.line(), s.line()]
+    for line in lines:
+        line.good("ping;")
+    s.popen.send_signal(signal.SIGSTOP)
+    others = [s.line() for _ in range(5)]
+    told = others[-1] if tells is None else lines[tells]
+    told.send("job;job=job-late;pid=1;size=1;host=h;command=c;")
+    lines[asks].send("introduce;job=job-late;")
+    s.popen.send_signal(signal.SIGCONT)
+    same(sorted((told.reply()["cmd"], told.reply()["cmd"])), ["introduce-to", "job-response"],
+         "what its launcher is told")
+
+
 @test("many connect to one, at the same time")
 def _():
     s = Server()
@@ -585,6 +602,23 @@ def _():
     need(os.path.exists(r["path"]), "it is there")
     wait_for(lambda: not os.listdir(runtime()), "it is gone")
     release(job)
+
+
+@test("a launcher is killed while it waits for a caller: the socket goes with it")
+def _():
+    s = Server()
+    job, name = hold(s.options())
+    r = s.line().good(f"introduce;job={name};")
+    os.mkdir(f"{tmp()}/mine")
+    write_file(f"{tmp()}/mine/socket", "")
+    link = f"{runtime()}/pmi2_link-{job.root()}-planted"
+    os.symlink(f"{tmp()}/mine", link)
+    os.kill(job.root(), signal.SIGKILL)
+    same(job.finish().status, 255, "status")
+    need(os.path.exists(f"{tmp()}/mine/socket"), "a link is not followed")
+    os.unlink(link)
+    need(not os.path.exists(os.path.dirname(r["path"])), "the folder is gone", r)
+    same(os.listdir(runtime()), [], "what is left in the runtime folder")
 
 
 CALLER = """

@@ -395,7 +395,8 @@ static void start_many(int most)
         close(out[i]);
     }
     sigprocmask(SIG_BLOCK, NULL, &after);
-    assert_memory_equal(&before, &after, sizeof before);
+    for (int s = 1; s < NSIG; s++)
+        assert_int_equal(sigismember(&after, s), sigismember(&before, s));
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);    /* none was left */
 }
 

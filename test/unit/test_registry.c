@@ -260,8 +260,15 @@ static bool take(struct page *p, const char *text, long long serial)
     return true;
 }
 
-static bool take_name(void *user, const struct reg_name *n) { return take(user, n->name, n->serial); }
-static bool take_job(void *user, const struct reg_job *j) { return take(user, j->id, j->serial); }
+static bool take_name(void *user, const struct reg_name *n)
+{
+    return take(user, n->name, n->serial);
+}
+
+static bool take_job(void *user, const struct reg_job *j)
+{
+    return take(user, j->id, j->serial);
+}
 
 static void list(struct world *w, uid_t uid, bool names, char *out, size_t size)
 {
