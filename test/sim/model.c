@@ -260,7 +260,8 @@ void model_shared_found(struct sim *s, struct rank *r, const struct want *w, con
 {
     const char *dot = text ? strchr(text, '.') : NULL;
     const struct world *of = r->world;
-    int writer = text ? atoi(text) - model_owner(of, 0) : 0, epoch = dot ? atoi(dot + 1) - 1000 : -1;
+    int writer = text ? atoi(text) - model_owner(of, 0) : 0;
+    int epoch = dot ? atoi(dot + 1) - 1000 : -1;
     char want[VALUE_ROOM];
     bool put = false;
 

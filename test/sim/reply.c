@@ -132,6 +132,13 @@ static void check_preput(struct sim *s, struct rank *r, const struct want *w,
                   w->act.a, v ? v->val : "not there", want);
 }
 
+static bool is_own_id(const struct rank *r, const struct msg *m)
+{
+    const char *id = msg_get(m, r->wire == WIRE_1 ? "kvsname" : "jobid");
+
+    return id && !strcmp(id, r->world->id);
+}
+
 /* It is told who it is, and who has started it. */
 static bool is_introduced(const struct rank *r, const struct msg *m)
 {
@@ -188,7 +195,7 @@ static void judge(struct sim *s, struct rank *r, const struct want *w, const str
         must(s, r, m, rc == 0 && is_introduced(r, m));
         break;
     case A_JOBID:
-        must(s, r, m, rc == 0 && !strcmp(msg_get(m, r->wire == WIRE_1 ? "kvsname" : "jobid"), r->world->id));
+        must(s, r, m, rc == 0 && is_own_id(r, m));
         break;
     case A_PUT: case A_SHARED: case A_ATTR: case A_INIT: case A_MAXES: default:
         must(s, r, m, rc == 0);
@@ -201,8 +208,8 @@ static void take(struct sim *s, struct rank *r, const struct msg *m)
     enum wire wire = r->framer.wire;
 
     if (!at || strcmp(m->cmd, replies[at->act.kind][wire])) {
-        violation(s, "job %d rank %d is told %s, which it has not asked for (%d are open, first %s)",
-                  r->world->number, r->rank, m->cmd, r->nwants,
+        violation(s, "job %d rank %d is told %s, which it has not asked for (%d are open, first "
+                  "%s)", r->world->number, r->rank, m->cmd, r->nwants,
                   r->nwants ? replies[r->wants[0].act.kind][wire] : "none");
         return;
     }

@@ -236,7 +236,7 @@ struct span { double begun, sure, doubt, ended; };
 
 static inline bool span_sure(const struct span *x, double from, double to)
 {
-    return x->sure <= from && x->doubt >= to;
+    return x->sure <= from && (x->doubt > to || isinf(x->doubt));
 }
 static inline bool span_possible(const struct span *x, double from, double to)
 {

@@ -16,8 +16,8 @@
 enum { RANKS = 3, POSITIONS = 4 };
 
 /* A story is words: w2 position 2 has ranks, s2 it has spoken, f1 rank 1 does not run, as
- * of ENOENT, e1 the same, as of EACCES; c the others are cancelled; o open, d done, r refused: what is so while ranks
- * run; O, D, R: once they have ended. */
+ * of ENOENT, e1 the same, as of EACCES; c the others are cancelled; o open, d done, r
+ * refused: what is so while ranks run; O, D, R: once they have ended. */
 static const struct { const char *name, *words; int codes[RANKS]; } stories[] = {
     { "ranks of this host only", "d D", { 0 } },
     { "others are awaited", "w1 w3 o O s1 o O s3 d D", { 0 } },
