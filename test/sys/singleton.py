@@ -137,7 +137,8 @@ def descriptors():
     read, write = os.pipe()
     os.set_inheritable(write, True)
     child = script("child", "cat", "echo to stderr >&2", "ls -l /proc/self/fd >&1")
-    job = subprocess.Popen([program(), "spawn", child, "", "await", "same"], pass_fds=[write],
+    job = subprocess.Popen([program(), "spawn", child, "", "await", "same", "finalize"],
+                           pass_fds=[write],
                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                            env=environment(new_mark(), {"ASAN_OPTIONS": "detect_leaks=0"}))
     try:
