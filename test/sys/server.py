@@ -695,7 +695,7 @@ for text in ("name-lookup;name=u;", "name-lookup;name=u;job=his;", "name-lookup;
                "service n belongs to another user", "service_not_found",
                "no job mine of yours runs", "ok", "service n is published already", "ok", "q",
                "ok", "ok"], "what the second user can do")
-    same(c.names(), ["u", "j", "n"], "the first user's names")
+    wait_for(lambda: c.names() == ["u", "j", "n"], "the first user's names alone", 5)
     same(c.jobs(), ["mine"], "the first user's jobs")
     same(c.good("name-lookup;name=j;job=mine;")["value"], "p", "and their ports")
     need("value" not in c.good("name-lookup;name=u2;"), "no names of the second")

@@ -339,6 +339,14 @@ OPEN = """
 """
 
 
+def owner_of(path):
+    """Of a file that may be gone by now."""
+    try:
+        return os.lstat(path).st_uid
+    except FileNotFoundError:
+        return None
+
+
 def below(folder):
     return [os.path.join(at, x) for at, folders, files in os.walk(folder) for x in folders + files]
 
@@ -491,7 +499,7 @@ def temporary(owner, other):
         c.finalize()
     """), stdin=subprocess.PIPE)
     job.wait_text("file ", 2)
-    new = [x for x in set(below("/tmp")) - before if os.lstat(x).st_uid == owner and
+    new = [x for x in set(below("/tmp")) - before if owner_of(x) == owner and
            f"/{os.path.basename(tmp())}" not in x] if owner else []
     same(new, [], "new files of that user")
     files = {x.split()[1] for x in job.text().decode().splitlines()} - {"none"}
