@@ -425,9 +425,7 @@ void names_forget(struct server *s, const struct job *j, const struct peer *p);
 /* A member has ended: nobody may be left to put what another waits for. */
 void attr_member_ended(struct member *m);
 
-/* A job attribute of member m: 1 with text in out, 0 if there is none. */
-int job_attribute(struct member *m, const char *key, struct buf *out);
-/* Answer rq with one; PARKED while the host finds it out. */
+/* Answer rq with a job attribute; PARKED while the host finds it out. */
 enum outcome attr_get(struct request *rq, const char *key, struct err *e);
 
 command_fn cmd_init, cmd_initack, cmd_fullinit, cmd_maxes, cmd_appnum, cmd_universe,
