@@ -322,7 +322,7 @@ int  share_next(const char **data, size_t *len, struct share_record *r, struct e
 /* Append this entry, and what lies in the same block, up to LIMIT_ANSWER bytes. */
 void share_add_block(struct job *j, const struct kvs_entry *found, struct buf *out);
 
-/* --- questions to the root (ask.c) --- */
+/* --- questions to the root (ask.c and ask_*.c) --- */
 
 /* rq waits for what the server above says of a key.  PARKED or FAILED. */
 enum outcome ask_key(struct request *rq, const char *key, struct err *e);

@@ -4,7 +4,7 @@
  * what exists.  If the new data of a fence is little (release_bytes), and somebody
  * looked at what came the last time, all servers get it with the release.  Otherwise
  * they get the keys that were put again, to drop what they have of them, and ask for
- * the others when a rank does (ask.c).
+ * the others when a rank does (ask_key.c).
  *
  * What comes down is kept as it came, and only looked through while few ask: most
  * ranks want little of what all have put.  When more is asked for, it is put into the
