@@ -108,8 +108,8 @@ struct job {
     struct buf     late;             /* data that has come down and is not in kvs yet */
     int            searched;         /* times since then that it was looked through */
     struct kvs    *missing;          /* owned: keys that the root does not have; or NULL */
-    struct buf     news;             /* data (share.c) that goes up with the next fence; at
-                                        the root: down with the next release */
+    struct buf     news;             /* records (share_record.c) that go up with the next fence;
+                                        at the root: down with the next release */
     struct buf     again;            /* root: keys of news that were put before */
     bool           news_big;         /* root: news was too much to keep */
     bool           fixes;            /* a key was put read-only, as far as is known here */
@@ -284,7 +284,7 @@ bool rank_mark(struct job *j, int rank, unsigned char bits);
 int  ranks_take(struct job *j, const struct msg *m, bool dead,
                 void (*each)(struct job *, int, bool), struct err *e);
 
-/* --- data of the key-value space between servers (share.c) --- */
+/* --- data of the key-value space between servers (share.c and share_*.c) --- */
 
 /* A rank has put this; fixed: for good, and so it must be the first to put the key. */
 int  share_put(struct job *j, int src, const char *key, const char *value, size_t len,
