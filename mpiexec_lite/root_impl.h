@@ -227,6 +227,15 @@ void root_send_all(struct root *r, const char *cmd);
 void root_drop_silent(struct root *r);
 /* Name the hosts that have not ended in time. */
 void root_tell_unfinished(struct root *r);
+/* A server of another node is there; could not be started; is gone, and all below it: told
+ * once, whatever number of jobs is there. */
+void root_server_connected(struct root *r, int position);
+void root_server_failed(struct root *r, int position, const char *why);
+void root_server_lost(struct root *r, int position, const char *why);
+
+/* root_told.c: a message of a server below (remote_ops). */
+int  root_told(void *host, struct remote *from, const struct msg *m, const char *payload,
+               size_t len, struct err *e);
 
 /* root_input.c */
 int  root_input_init(struct root *r, struct err *e);
