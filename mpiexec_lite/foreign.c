@@ -41,7 +41,7 @@ struct visit {                           /* somebody is going to call */
 };
 TAILQ_HEAD(visits, visit);
 
-struct far_link {                            /* to another launcher */
+struct far_link {                        /* to another launcher */
     TAILQ_ENTRY(far_link) in_all;
     struct foreign *all;
     struct dialog   dialog;
@@ -78,7 +78,7 @@ static void tell(struct foreign *f, const char *what, const char *why)
 
 /* --- links ------------------------------------------------------------- */
 
-static void link_free(struct far_link *l)
+static void far_link_free(struct far_link *l)
 {
     struct foreign *f = l->all;
     struct far_ask *ask = l->ask;
@@ -102,7 +102,7 @@ static void on_closed(void *host, struct dialog *d, const char *why)
     (void)d;
     if (*why || !l->far)
         tell(f, "the link to another launcher ended", why);
-    link_free(l);
+    far_link_free(l);
     set_timer(f);
 }
 
@@ -167,8 +167,8 @@ static int on_message(void *host, struct dialog *d, const struct msg *m, struct 
 
 static const struct dialog_ops dialog_ops = { on_message, on_closed };
 
-static struct far_link *link_new(struct foreign *f, int fd, const struct secrets *s,
-                             struct far_ask *ask)
+static struct far_link *far_link_new(struct foreign *f, int fd, const struct secrets *s,
+                                     struct far_ask *ask)
 {
     struct far_link *l = calloc(1, sizeof *l);
 
@@ -237,7 +237,7 @@ static void on_call(struct ev_loop *loop, ev_io *w, int revents)
     }
     if (fd < 0)
         return;
-    link_new(f, fd, &v->secrets, NULL);
+    far_link_new(f, fd, &v->secrets, NULL);
     visit_free(v);
     set_timer(f);
 }
@@ -377,7 +377,7 @@ static int call(struct foreign *f, const struct msg *m, struct seek *k, struct e
         close(fd);
         return err_set(e, ERR_OTHER, "%.108s is served by another user", path);
     }
-    l = link_new(f, fd, &secrets, k->ask);
+    l = far_link_new(f, fd, &secrets, k->ask);
     if (!l)
         return err_set(e, ERR_NOMEM, "no memory for a link");
     say_hello(l, "hello", secrets.hello);
@@ -448,7 +448,7 @@ static void on_tick(struct ev_loop *loop, ev_timer *w, int revents)
         next = TAILQ_NEXT(l, in_all);
         if (l->until > 0 && now >= l->until) {
             tell(f, "another launcher does not answer", "");
-            link_free(l);
+            far_link_free(l);
         }
     }
     set_timer(f);
@@ -489,7 +489,7 @@ void foreign_free_links(struct foreign *f)
     while ((v = TAILQ_FIRST(&f->visits)))
         visit_free(v);
     while ((l = TAILQ_FIRST(&f->links)))
-        link_free(l);
+        far_link_free(l);
     ev_timer_stop(f->loop, &f->tick);
     msg_clear(&f->out);
     free(f);

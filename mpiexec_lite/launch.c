@@ -442,7 +442,8 @@ static void tell_nonzero(struct launch *l)
         last = last_alike_there(l, r);
         if (last > r)
             tell(l, "ranks %d-%d on %s (%s) exited with %d", r, last,
-                 l->hostname(l->host, r), l->program(l->host, r), shell_status(l->ranks[r].wstatus));
+                 l->hostname(l->host, r), l->program(l->host, r),
+                 shell_status(l->ranks[r].wstatus));
         else
             tell(l, "%s exited with %d", who(l, r).text, shell_status(l->ranks[r].wstatus));
         r = last;

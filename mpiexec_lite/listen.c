@@ -36,7 +36,8 @@ int listen_owner(unsigned port, unsigned to, uid_t *uid)
     while (f && rc < 0 && fgets(line, sizeof line, f))
         if (sscanf(line, " %*u: %x:%x %x:%x %x %*x:%*x %*x:%*x %*x %u", &here, &hport, &there,
                    &tport, &state, &owner) == 6 &&
-            state == TCP_ESTABLISHED && here == local && there == local && hport == port && tport == to) {
+            state == TCP_ESTABLISHED && here == local && there == local && hport == port &&
+            tport == to) {
             *uid = owner;
             rc = 0;
         }

@@ -244,22 +244,6 @@ bool node_reaped(struct node *n, pid_t pid, int wstatus)
     return false;
 }
 
-void node_kill(struct node *n, int signo)
-{
-    struct crew *c;
-
-    TAILQ_FOREACH(c, &n->crews, in_node)
-        crew_kill(c, -1, signo);
-}
-
-void node_swept(struct node *n)
-{
-    struct crew *c;
-
-    TAILQ_FOREACH(c, &n->crews, in_node)
-        crew_swept(c);
-}
-
 void node_report(struct node *n)
 {
     struct crew *c;

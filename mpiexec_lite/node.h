@@ -76,9 +76,6 @@ void node_clear(struct node *n);
 void node_warn(struct node *n, const char *text);
 /* A child of ours has ended; false if it is no rank. */
 bool node_reaped(struct node *n, pid_t pid, int wstatus);
-/* The same for all crews at once. */
-void node_kill(struct node *n, int signo);
-void node_swept(struct node *n);
-void node_report(struct node *n);
+void node_report(struct node *n);         /* crew_report for all crews */
 
 #endif

@@ -415,7 +415,8 @@ int opts_set_single_fd(struct reader *r, const struct option *o, char *const *ar
         return err_set(e, ERR_INVALID_VAL, "'%.60s' does not end in a job id", arg[0]);
     snprintf(digits, sizeof digits, "%.*s", (int)(id - arg[0] < 12 ? id - arg[0] : 0), arg[0]);
     if (!opts_number(digits, STDERR_FILENO + 1, INT_MAX, &fd))
-        return err_set(e, ERR_INVALID_VAL, "'%.60s' does not begin with a descriptor above 2", arg[0]);
+        return err_set(e, ERR_INVALID_VAL, "'%.60s' does not begin with a descriptor above 2",
+                       arg[0]);
     r->plan->single_fd = (int)fd;
     return set_string(&r->plan->single_id, id + 1, e);
 }

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* Room for one more string and the NULL after it. */
 static int strlist_grow(struct strlist *l)
@@ -196,14 +195,6 @@ size_t plan_app_of(const struct plan *p, int rank)
     while (i + 1 < p->napps && rank >= p->apps[i].n)
         rank -= p->apps[i++].n;
     return i;
-}
-
-int plan_find_host(const struct plan *p, const char *name)
-{
-    for (size_t i = 0; i < p->nhosts; i++)
-        if (strcasecmp(p->hosts[i].name, name) == 0)
-            return (int)i;
-    return -1;
 }
 
 long plan_slots(const struct plan *p)

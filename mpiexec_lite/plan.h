@@ -141,8 +141,6 @@ struct host *plan_add_host(struct plan *p, const char *name);
 /* Add copies of another plan's hosts from number `from` on.  0; -1: no memory. */
 int  plan_copy_hosts(struct plan *p, const struct plan *other, size_t from);
 void host_clear(struct host *h);
-/* The node of this name, whose letters' case does not matter, or -1. */
-int  plan_find_host(const struct plan *p, const char *name);
 long plan_slots(const struct plan *p);           /* of all nodes */
 
 #endif

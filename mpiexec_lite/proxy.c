@@ -183,8 +183,8 @@ static int grow_below(struct proxy *p, bool trial)
 {
     int first, n = tree_children(&p->tree, p->position, &first), have = p->below.n;
     struct remotes_args args = { .loop = p->loop, .plan = &p->main->bundle.plan, .tree = p->tree,
-                                 .server = p->node.server, .up = p->up, .bundle = buf_bytes(&p->raw),
-                                 .bundle_len = p->raw.len, .proxy = p->beside,
+                                 .server = p->node.server, .up = p->up, .proxy = p->beside,
+                                 .bundle = buf_bytes(&p->raw), .bundle_len = p->raw.len,
                                  .user = p->args->user, .ops = &proxy_remote_ops, .host = p };
 
     if (!have)

@@ -147,8 +147,8 @@ int proxy_job_init(struct proxy_job *j, struct err *e)
     struct node *n = &j->proxy->node;
     const struct bundle *b = &j->bundle;
     struct crew_args args = { .plan = &b->plan, .place = &b->place, .envs = b->envs,
-                              .jobid = b->jobid, .spawner = b->spawner, .number = j->number, .input = -1,
-                              .owner = j };
+                              .jobid = b->jobid, .spawner = b->spawner, .number = j->number,
+                              .input = -1, .owner = j };
     struct output_args out = { .places = &j->places, .plan = &b->plan, .job = j->number,
                                .node = n->args.index, .hostname = b->plan.hosts[n->args.index].name,
                                .buffer = n->buffer, .size = NODE_BUFFER };

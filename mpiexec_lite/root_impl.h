@@ -1,9 +1,10 @@
-/* root_impl.h - what the root's source files share: root.c (the loop, signals, the end of
- * the run), root_job.c (a job from its start to its end), root_new.c (jobs that ranks
- * start), root_single.c (a program that runs already), root_hosts.c (hosts that come later),
- * root_names.c (names beyond this launcher), root_foreign.c (jobs of other launchers),
- * root_node.c (ranks of this host and all output), root_spread.c (bringing up the servers of
- * other nodes), root_tree.c (these servers) and root_input.c (stdin). */
+/* root_impl.h - what the root's source files share: root.c (set-up and end, words for the
+ * user), root_loop.c (the loop, signals, the end of the run), root_job.c (a job from its
+ * start to its end), root_new.c (jobs that ranks start), root_single.c (a program that runs
+ * already), root_hosts.c (hosts that come later), root_names.c (names beyond this launcher),
+ * root_foreign.c (jobs of other launchers), root_node.c (ranks of this host and all output),
+ * root_spread.c (bringing up the servers of other nodes), root_tree.c (these servers),
+ * root_told.c (what they tell) and root_input.c (stdin). */
 #ifndef MPIEXEC_LITE_ROOT_IMPL_H
 #define MPIEXEC_LITE_ROOT_IMPL_H
 
@@ -120,6 +121,11 @@ double root_now(struct root *r);         /* seconds; only goes forward */
 /* The run cannot go on: all jobs end. */
 void root_broken(struct root *r, int status, const char *text);
 
+/* root_loop.c */
+extern const struct control_ops root_control_ops;
+int  root_open_signals(struct root *r);          /* 0, or -1 and errno */
+void root_watch(struct root *r);                 /* all that the loop waits for here */
+
 /* root_job.c */
 /* A job of this number, with what is known of it; bundle and programs are to be there
  * when it is made.  NULL and e. */
@@ -141,8 +147,8 @@ void root_job_start(struct root_job *j);
 bool root_job_mixed(const struct root_job *j);
 /* Go on with its end; when to look again, 0: no need.  j->done: nothing is left of it. */
 double root_job_step(struct root_job *j, double now);
-/* All output of a position has come. */
 void root_job_not_started(struct root_job *j, int rank, const char *step, int errnum);
+/* All output of a position has come. */
 void root_job_quiet(struct root_job *j, int position);
 /* A position is lost, with all below it, as why says ("": it is told); true: it concerns this
  * job.  And then for each of these: its ranks. */
@@ -227,6 +233,15 @@ void root_send_all(struct root *r, const char *cmd);
 void root_drop_silent(struct root *r);
 /* Name the hosts that have not ended in time. */
 void root_tell_unfinished(struct root *r);
+/* A server of another node is there; could not be started; is gone, and all below it: told
+ * once, whatever number of jobs is there. */
+void root_server_connected(struct root *r, int position);
+void root_server_failed(struct root *r, int position, const char *why);
+void root_server_lost(struct root *r, int position, const char *why);
+
+/* root_told.c: a message of a server below (remote_ops). */
+int  root_told(void *host, struct remote *from, const struct msg *m, const char *payload,
+               size_t len, struct err *e);
 
 /* root_input.c */
 int  root_input_init(struct root *r, struct err *e);

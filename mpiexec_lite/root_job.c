@@ -177,8 +177,9 @@ int root_job_init(struct root_job *j, struct err *e)
     struct root *r = j->root;
     const struct bundle *b = &j->bundle;
     struct crew_args args = { .plan = &b->plan, .place = &b->place, .programs = j->programs,
-                              .envs = b->envs, .jobid = b->jobid, .spawner = b->spawner, .number = j->number,
-                              .input = j->number ? -1 : r->args->input, .owner = j };
+                              .envs = b->envs, .jobid = b->jobid, .spawner = b->spawner,
+                              .number = j->number, .input = j->number ? -1 : r->args->input,
+                              .owner = j };
     struct output_args out = { .places = &r->places, .plan = &b->plan, .job = j->number,
                                .node = r->node.args.index, .hostname = r->hostname,
                                .buffer = r->node.buffer, .size = NODE_BUFFER };

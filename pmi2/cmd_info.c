@@ -144,7 +144,8 @@ static const struct {
     { "isHeterogeneous", attr_heterogeneous },
 };
 
-int job_attribute(struct member *m, const char *key, struct buf *out)
+/* 1 with text in out, 0 if there is none. */
+static int job_attribute(struct member *m, const char *key, struct buf *out)
 {
     for (size_t i = 0; i < sizeof job_attributes / sizeof *job_attributes; i++)
         if (!strcmp(job_attributes[i].key, key))

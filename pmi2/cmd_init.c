@@ -86,7 +86,8 @@ enum outcome cmd_initack(struct request *rq, struct err *e)
 }
 
 /* What a client that asks is told: thread ids, abort shows its text, puts may be
- * read-only, another job's keys can be copied; and, where it is so, that constants are in its environment. */
+ * read-only, another job's keys can be copied; and, where it is so, that constants are in
+ * its environment. */
 #define EXTENSIONS "thrid,abort-text,read-only,kvs-copy"
 
 enum { FULLINIT_JOBID, FULLINIT_RANK, FULLINIT_SRCID, FULLINIT_THREADED, FULLINIT_EXTENSIONS };

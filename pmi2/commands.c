@@ -57,7 +57,9 @@ static const struct field maxes_fields[] = {
 };
 static const struct field appnum_fields[] = { { .name = ONLY_1("appnum") }, FIELDS_END };
 static const struct field universe_fields[] = { { .name = ONLY_1("size") }, FIELDS_END };
-static const struct field jobid_fields[] = { { .name = { { "kvsname" }, { "jobid" } } }, FIELDS_END };
+static const struct field jobid_fields[] = {
+    { .name = { { "kvsname" }, { "jobid" } } }, FIELDS_END
+};
 
 static const struct arg abort_args[] = {
     { .name = { NULL, "isworld" }, .type = ARG_BOOL },

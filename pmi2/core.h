@@ -108,8 +108,8 @@ struct job {
     struct buf     late;             /* data that has come down and is not in kvs yet */
     int            searched;         /* times since then that it was looked through */
     struct kvs    *missing;          /* owned: keys that the root does not have; or NULL */
-    struct buf     news;             /* data (share.c) that goes up with the next fence; at
-                                        the root: down with the next release */
+    struct buf     news;             /* records (share_record.c) that go up with the next fence;
+                                        at the root: down with the next release */
     struct buf     again;            /* root: keys of news that were put before */
     bool           news_big;         /* root: news was too much to keep */
     bool           fixes;            /* a key was put read-only, as far as is known here */
@@ -284,7 +284,7 @@ bool rank_mark(struct job *j, int rank, unsigned char bits);
 int  ranks_take(struct job *j, const struct msg *m, bool dead,
                 void (*each)(struct job *, int, bool), struct err *e);
 
-/* --- data of the key-value space between servers (share.c) --- */
+/* --- data of the key-value space between servers (share.c and share_*.c) --- */
 
 /* A rank has put this; fixed: for good, and so it must be the first to put the key. */
 int  share_put(struct job *j, int src, const char *key, const char *value, size_t len,
@@ -322,7 +322,7 @@ int  share_next(const char **data, size_t *len, struct share_record *r, struct e
 /* Append this entry, and what lies in the same block, up to LIMIT_ANSWER bytes. */
 void share_add_block(struct job *j, const struct kvs_entry *found, struct buf *out);
 
-/* --- questions to the root (ask.c) --- */
+/* --- questions to the root (ask.c and ask_*.c) --- */
 
 /* rq waits for what the server above says of a key.  PARKED or FAILED. */
 enum outcome ask_key(struct request *rq, const char *key, struct err *e);
@@ -425,9 +425,7 @@ void names_forget(struct server *s, const struct job *j, const struct peer *p);
 /* A member has ended: nobody may be left to put what another waits for. */
 void attr_member_ended(struct member *m);
 
-/* A job attribute of member m: 1 with text in out, 0 if there is none. */
-int job_attribute(struct member *m, const char *key, struct buf *out);
-/* Answer rq with one; PARKED while the host finds it out. */
+/* Answer rq with a job attribute; PARKED while the host finds it out. */
 enum outcome attr_get(struct request *rq, const char *key, struct err *e);
 
 command_fn cmd_init, cmd_initack, cmd_fullinit, cmd_maxes, cmd_appnum, cmd_universe,

@@ -1,6 +1,6 @@
 /* fence_ring.c - the texts of the ring.
  *
- * On their way they are records (share.c) with keys "l3" and "r3": what rank 3 gives
+ * On their way they are records (share_record.c) with keys "l3" and "r3": what rank 3 gives
  * its left and its right neighbour. */
 #include "pmi2/fence_impl.h"
 

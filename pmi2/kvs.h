@@ -2,8 +2,8 @@
  *
  * Values lie in one arena and are found through an index of offsets, so that the
  * whole space costs little more than its text.  A later put of a key replaces the
- * earlier one, whose room is used again (PMI v2 API draft, KVS).  Keys and values are text without NUL;
- * the store copies them and never looks inside.
+ * earlier one, whose room is used again (PMI v2 API draft, KVS).  Keys and values are
+ * text without NUL; the store copies them and never looks inside.
  *
  * No function here blocks, does I/O or logs.  Not thread-safe. */
 #ifndef PMI2_KVS_H

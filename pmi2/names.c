@@ -35,7 +35,7 @@ const char *name_persistence_text(enum name_persistence persistence)
     return persistences[persistence];
 }
 
-int name_op_of(const char *cmd, enum name_op *op)
+static int name_op_of(const char *cmd, enum name_op *op)
 {
     int i = find_word(commands, 3, cmd);
 

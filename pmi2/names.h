@@ -34,9 +34,8 @@ struct name_want {
     int          timeout;            /* seconds; 0: as long as it takes */
 };
 
-/* "name-publish" and so on; and the way back: 0, or -1. */
+/* "name-publish" and so on. */
 const char *name_command(enum name_op op);
-int         name_op_of(const char *cmd, enum name_op *op);
 const char *name_range_text(enum name_range range);
 const char *name_persistence_text(enum name_persistence persistence);
 
