@@ -248,6 +248,41 @@ def new_hosts(where, w):
     same(len(answers), 4, f"servers started: {r}")
 
 
+@case("info: a hostfile that is a pipe is refused, and keeps nobody waiting")
+def hostfile_pipe(where):
+    parent = script("parent", """
+        c = Client(2)
+        os.mkfifo(HERE + "/pipe")
+        need(refused(spawn(c, command("true", hostfile=HERE + "/pipe"))), "refused")
+        c.finalize()
+    """)
+    quiet(run(*where, "-n", 1, parent))
+
+
+@test("info: the job ends while most of a hundred new hosts are being reached")
+def many_hosts():
+    parent = script("parent", """
+        c = Client(2)
+        started(c, command("echo", "child", host="x[1-100]"))
+        c.finalize()
+    """)
+    r = quiet(run("-launcher", "fork", "-hosts", "h0,h1", "-n", 1, parent))
+    lines_are(r, "child")
+
+
+@test("info: more hosts than servers can be told of are refused, and again; others are reached")
+def too_many_hosts():
+    parent = script("parent", """
+        c = Client(2)
+        for i in range(2):
+            need(refused(spawn(c, command("true", host="y" * 250 + "[1-70000]"))), "refused", i)
+        started(c, command("echo", "child", host="x"))
+        c.finalize()
+    """)
+    r = quiet(run("-launcher", "fork", "-hosts", "h0,h1", "-n", 1, parent))
+    lines_are(r, "child")
+
+
 @case("info: a host that cannot be reached is an error for who asks, with ssh's words")
 def no_host(where):
     false = script("reach", "sys.stderr.write('no way to ' + sys.argv[-2] + chr(10)); sys.exit(255)")
