@@ -303,6 +303,18 @@ def no_host(where):
     lines_are(r, *["True 113,113 True"] * 2, "here")
 
 
+@case("more processes than hosts have descriptors for: refused, and who asks goes on")
+def too_many(where):
+    parent = script("parent", """
+        c = Client(2)
+        need(refused(spawn(c, command("true", n=400000))), "refused")
+        started(c, command("echo", "child"))
+        c.finalize()
+    """)
+    r = quiet(run(*where, "-n", 1, parent, prefix=("prlimit", "--nofile=4096")))
+    lines_are(r, "child")
+
+
 @case("info: a key that means nothing is named with -v, and only then")
 def info_unknown(where):
     parent = script("parent", """
