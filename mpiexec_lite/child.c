@@ -6,7 +6,8 @@
  *
  * Of many, we wait for none before the next is made: each borrows our memory on a stack
  * of its own (clone), and the kernel clears a word when it has given it back.  errno is
- * shared for that moment: of two that fail at once one may tell the other's reason. */
+ * shared for that moment: of two that fail at once one may tell the other's reason, but
+ * that it has failed never gets lost, and nobody is told of before all are through. */
 #include "mpiexec_lite/child.h"
 
 #include <errno.h>
@@ -110,6 +111,8 @@ __attribute__((noreturn))
 static void run_child(const struct child_spec *spec, pid_t parent,
                       volatile struct outcome_note *note)
 {
+    int why;
+
     note->step = "set up";
     if (set_up(spec, parent) == 0) {
         note->step = "chdir";
@@ -121,7 +124,8 @@ static void run_child(const struct child_spec *spec, pid_t parent,
                 exec_script(spec);
         }
     }
-    note->errnum = errno;
+    why = errno;
+    note->errnum = why ? why : ECANCELED;        /* another of many has set it meanwhile */
     _exit(127);
 }
 
@@ -221,12 +225,18 @@ void children_add(struct children *cs, const struct child_spec *spec)
     }
 }
 
+static void await_memory(struct child *x)
+{
+    while (__atomic_load_n(&x->borrows, __ATOMIC_ACQUIRE))
+        syscall(SYS_futex, &x->borrows, FUTEX_WAIT, 1, NULL, NULL, 0);
+}
+
 pid_t children_end(struct children *cs, int i, const char **step)
 {
     struct child *x = &cs->v[i];
 
-    while (__atomic_load_n(&x->borrows, __ATOMIC_ACQUIRE))
-        syscall(SYS_futex, &x->borrows, FUTEX_WAIT, 1, NULL, NULL, 0);
+    for (int k = i; k < cs->n; k++)      /* errno is ours alone only then */
+        await_memory(&cs->v[k]);
     if (x->pid > 0 && x->note.errnum)
         waitpid(x->pid, NULL, 0);
     *step = x->note.step;

@@ -168,8 +168,10 @@ static int make_env(struct starts *s, struct start *x, const struct rank_ends *e
         memcpy(x->envp, env->v, env->n * sizeof *x->envp);
     if (more->n)
         memcpy(x->envp + env->n, more->v, more->n * sizeof *x->envp);
+    if (env_rank_vars(&vars, x->text, sizeof x->text, x->envp + env->n + more->n, NULL) >= 0)
+        return 0;
     errno = E2BIG;
-    return env_rank_vars(&vars, x->text, sizeof x->text, x->envp + env->n + more->n, NULL);
+    return -1;
 }
 
 static int begin_process(struct starts *s, struct rank *r, const struct rank_ends *ends)

@@ -38,6 +38,7 @@ struct output {
     bool               direct;   /* one rank, no label: bytes pass as they come */
     double             start;
     ev_timer           prompt;
+    size_t             nodes;    /* those that come later have no rank of the job */
     struct far        *far;      /* owned: by node, of output_take; NULL before */
     struct stream     *prompter; /* whose held text the timer is for */
     int                input;    /* borrowed: what it may be waiting for; -1: nothing */
@@ -298,6 +299,7 @@ struct output *output_new(const struct output_args *args, struct err *e)
     }
     *o = (struct output){ .args = *args, .places = args->places, .loop = args->places->loop,
                           .start = ev_now(args->places->loop), .input = -1,
+                          .nodes = args->plan->nhosts,
                           .direct = !args->plan->label && plan_size(args->plan) == 1 };
     TAILQ_INIT(&o->streams);
     TAILQ_INSERT_TAIL(&o->places->outputs, o, in_places);
@@ -321,7 +323,7 @@ void output_set_input(struct output *o, int input)
 /* Where the lines of a node are put together: with files, those of a rank. */
 static struct far *far_of(struct output *o, int node, int rank)
 {
-    size_t ranks = (size_t)plan_size(o->args.plan), n = ranks + o->args.plan->nhosts;
+    size_t ranks = (size_t)plan_size(o->args.plan), n = ranks + o->nodes;
 
     if (!o->far && !(o->far = calloc(n, sizeof *o->far)))
         return NULL;
@@ -337,7 +339,7 @@ static struct sink *far_sink(struct output *o, const struct far *f, bool errors)
 
 static void far_clear(struct output *o)
 {
-    size_t n = (size_t)plan_size(o->args.plan) + o->args.plan->nhosts;
+    size_t n = (size_t)plan_size(o->args.plan) + o->nodes;
 
     for (size_t i = 0; o->far && i < 2 * n; i++) {
         struct far *f = &o->far[i / 2];
@@ -352,10 +354,13 @@ bool output_take(struct output *o, int node, int rank, bool errors, bool flush,
                  const char *data, size_t len)
 {
     const char *label = o->args.plan->label ? "" : NULL;      /* the lines have theirs already */
-    struct far *f = far_of(o, node, rank);
+    struct far *f;
     struct iof *lines;
     struct sink *s;
 
+    if ((size_t)node >= o->nodes)
+        return true;
+    f = far_of(o, node, rank);
     if (!f) {
         places_failed(o->places, "output of another host", ENOMEM);
         return true;
@@ -384,7 +389,7 @@ int output_open(struct output *o, int node, int rank, struct err *e)
 
 void output_end_far(struct output *o)
 {
-    size_t n = (size_t)plan_size(o->args.plan) + o->args.plan->nhosts;
+    size_t n = (size_t)plan_size(o->args.plan) + o->nodes;
     const char *label = o->args.plan->label ? "" : NULL;
 
     for (size_t i = 0; o->far && i < 2 * n; i++) {

@@ -95,17 +95,26 @@ static int make_main(struct root *r, struct err *e)
     return root_job_init(j, e);
 }
 
-/* The main job as the servers of other nodes get it. */
-int root_write_bundle(struct root *r, struct err *e)
+int root_write_bundle(struct root *r, const struct plan *hosts, struct err *e)
 {
-    if (root_is_alone(r))
+    struct bundle b = r->main->bundle;
+    struct buf bytes = BUF_INIT;
+
+    b.plan.hosts = hosts->hosts;
+    b.plan.nhosts = hosts->nhosts;
+    bundle_write(&b, &bytes);
+    if (!bytes.failed && bytes.len <= LINK_PAYLOAD) {
+        buf_clear(&r->bundle);
+        r->bundle = bytes;
         return 0;
-    buf_clear(&r->bundle);
-    bundle_write(&r->main->bundle, &r->bundle);
-    if (r->bundle.len > LINK_PAYLOAD)
-        return err_set(e, ERR_LENGTH, "the job, with arguments and environment, has %zu bytes; "
-                       "%d can be sent to other hosts", r->bundle.len, LINK_PAYLOAD);
-    return r->bundle.failed ? err_set(e, ERR_NOMEM, "no memory for the job") : 0;
+    }
+    if (bytes.failed)
+        err_set(e, ERR_NOMEM, "no memory for the job");
+    else
+        err_set(e, ERR_LENGTH, "the job, with hosts, arguments and environment, has %zu bytes; "
+                "%d can be sent to other hosts", bytes.len, LINK_PAYLOAD);
+    buf_clear(&bytes);
+    return -1;
 }
 
 static int own_node(const struct plan *p)
@@ -154,7 +163,7 @@ static int prepare(struct root *r, struct err *e)
         return err_set(e, ERR_OTHER, "cannot set up: %s", strerror(errno));
     control_init(&r->control, r->args->control, &root_control_ops, r);
     if (root_places_init(r, e) < 0 || prepare_node(r, e) < 0 || make_main(r, e) < 0 ||
-        root_write_bundle(r, e) < 0 || root_input_init(r, e) < 0 || root_names_init(r, e) < 0)
+        (!root_is_alone(r) && root_write_bundle(r, r->plan, e) < 0) || root_input_init(r, e) < 0 || root_names_init(r, e) < 0)
         return -1;
     root_foreign_init(r);
     if (r->plan->stdin_mode == STDIN_RANK && r->main->crew.n)

@@ -78,6 +78,10 @@ int root_hosts_add(struct root *r, const struct plan *wanted, struct err *e)
         return err_set(e, ERR_OTHER, "%s is none of the hosts of this run, and -launcher %s "
                        "cannot reach more", wanted->hosts[from].name,
                        how == LAUNCHER_TCP ? "tcp" : "manual");
+    if (root_write_bundle(r, wanted, e) < 0)             /* else nothing has changed */
+        return -1;
+    r->below.args.bundle = buf_bytes(&r->bundle);
+    r->below.args.bundle_len = r->bundle.len;
     for (size_t i = from; i < wanted->nhosts; i++)
         servers += !wanted->hosts[i].local;
     if (grow(r, servers, wanted->nhosts) < 0 || plan_copy_hosts(r->plan, wanted, from) < 0)
@@ -85,10 +89,6 @@ int root_hosts_add(struct root *r, const struct plan *wanted, struct err *e)
     r->main->bundle.plan.hosts = r->plan->hosts;         /* lent */
     r->main->bundle.plan.nhosts = r->plan->nhosts;
     number(r, from);
-    if (root_write_bundle(r, e) < 0)
-        return -1;
-    r->below.args.bundle = buf_bytes(&r->bundle);
-    r->below.args.bundle_len = r->bundle.len;
     return remotes_add(&r->below, first, r->servers - first) < 0 ? no_memory(e) : 0;
 }
 

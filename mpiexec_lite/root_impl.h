@@ -115,8 +115,9 @@ struct root {
 void root_tell(struct root *r, const char *fmt, ...) PRINTF(2, 3);
 /* The same, for -v given at least `level` times. */
 void root_say(struct root *r, int level, const char *fmt, ...) PRINTF(3, 4);
-/* The main job as the servers of other nodes get it: 0, or -1 and e. */
-int root_write_bundle(struct root *r, struct err *e);
+/* The main job, on the hosts of that plan, as the servers of other nodes get it: 0, or -1
+ * and e, and it stays as it was. */
+int root_write_bundle(struct root *r, const struct plan *hosts, struct err *e);
 double root_now(struct root *r);         /* seconds; only goes forward */
 /* The run cannot go on: all jobs end. */
 void root_broken(struct root *r, int status, const char *text);

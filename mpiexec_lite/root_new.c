@@ -70,12 +70,15 @@ void root_new_started(struct root_job *j, int position)
     settle(j);
 }
 
-/* Its host does not try the rest of the same program. */
+/* Its host does not try the rest of the same program; where it tells of each that it has
+ * not tried, all that is known since the first. */
 static void set_codes(struct root_job *j, int rank, int errnum)
 {
     size_t app = plan_app_of(&j->bundle.plan, rank);
     int node = placement_node(&j->bundle.place, rank);
 
+    if (j->starting.codes[rank])
+        return;
     for (int i = rank; i < j->launch.size && plan_app_of(&j->bundle.plan, i) == app; i++)
         if (placement_node(&j->bundle.place, i) == node)
             starting_failed(&j->starting, i, errnum);

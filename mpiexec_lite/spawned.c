@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* --- soft -------------------------------------------------------------- */
 
@@ -97,12 +98,16 @@ static int set_nodes(struct app *a, struct plan *p, const char *list, const char
     return rc;
 }
 
-/* A file of the launcher's host. */
+/* A file of the launcher's host; a pipe could keep all of it waiting. */
 static int set_nodes_file(struct app *a, struct plan *p, const char *path, struct err *e)
 {
     struct buf text = BUF_INIT;
-    int rc = opts_file_read(path, &text, e);
+    struct stat st;
+    int rc;
 
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return err_set(e, ERR_INVALID_VAL, "%.120s: not a regular file", path);
+    rc = opts_file_read(path, &text, e);
     if (rc == 0)
         rc = set_nodes(a, p, buf_bytes(&text), path, e);
     buf_clear(&text);

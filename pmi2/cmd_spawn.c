@@ -74,6 +74,7 @@ struct blocks {                          /* of PMI-1 */
     struct spawn_request want;           /* owned */
     struct err           wrong;          /* with one of them; the last one is answered */
     long long            came;           /* blocks so far */
+    size_t               bytes;          /* of them */
 };
 
 void blocks_free(struct blocks *b)
@@ -119,6 +120,15 @@ static enum outcome start(struct request *rq, struct spawn_request *want, struct
     return is_root(rq->conn->server) ? begin(rq, want, e) : ask_spawn(rq, want, e);
 }
 
+static size_t size_of(const struct msg *m)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->n; i++)
+        n += strlen(m->pairs[i].key) + m->pairs[i].len;
+    return n;
+}
+
 /* Add a block; true when it was the last one. */
 static bool take_block(struct request *rq, struct blocks *b, const struct value *total,
                        const struct value *so_far)
@@ -126,8 +136,11 @@ static bool take_block(struct request *rq, struct blocks *b, const struct value 
     long long n = total->s ? total->n : 1, i = so_far->s ? so_far->n : ++b->came;
 
     b->came = i;
+    b->bytes += size_of(&rq->conn->server->in);
     if (!b->wrong.code && b->want.n >= LIMIT_COMMANDS)
         err_set(&b->wrong, ERR_NUM_ARGS, "more than %d commands", LIMIT_COMMANDS);
+    if (!b->wrong.code && b->bytes > LIMIT_BLOCKS)
+        err_set(&b->wrong, ERR_LENGTH, "more than %d bytes of commands", LIMIT_BLOCKS);
     if (!b->wrong.code && spawn_read_block(&b->want, &rq->conn->server->in, &b->wrong) == 0 &&
         b->want.n != (size_t)i)
         err_set(&b->wrong, ERR_ARGS, "block %lld of %lld comes as number %zu", i, n, b->want.n);

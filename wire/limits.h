@@ -28,6 +28,10 @@ enum {
     /* Commands of one spawn, on either wire. */
     LIMIT_COMMANDS = 1024,
 
+    /* Bytes of all blocks of one PMI-1 spawn, which are kept until the last has come:
+     * 1024 of 1 MiB each are more than a server is to keep for one rank. */
+    LIMIT_BLOCKS = 16 << 20,
+
     /* Key, without NUL: PMI2_MAX_KEYLEN, and what get_maxes advertises. */
     LIMIT_KEY = 64,
 

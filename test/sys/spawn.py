@@ -248,6 +248,46 @@ def new_hosts(where, w):
     same(len(answers), 4, f"servers started: {r}")
 
 
+@case("info: a hostfile that is a pipe is refused, and keeps nobody waiting")
+def hostfile_pipe(where):
+    parent = script("parent", """
+        c = Client(2)
+        os.mkfifo(HERE + "/pipe")
+        need(refused(spawn(c, command("true", hostfile=HERE + "/pipe"))), "refused")
+        c.finalize()
+    """)
+    quiet(run(*where, "-n", 1, parent))
+
+
+@test("info: the job ends while most of a hundred new hosts are being reached")
+def many_hosts():
+    parent = script("parent", """
+        c = Client(2)
+        started(c, command("echo", "child", host="x[1-100]"))
+        c.finalize()
+    """)
+    took = []
+    for _ in range(5):
+        began = time.monotonic()
+        r = quiet(run("-launcher", "fork", "-hosts", "h0,h1", "-n", 1, parent))
+        took.append(time.monotonic() - began)
+        lines_are(r, "child")
+    need(max(took) < min(took) + 5, "one that answers just then is waited for, 6 s", took)
+
+
+@test("info: more hosts than servers can be told of are refused, and again; others are reached")
+def too_many_hosts():
+    parent = script("parent", """
+        c = Client(2)
+        for i in range(2):
+            need(refused(spawn(c, command("true", host="y" * 250 + "[1-70000]"))), "refused", i)
+        started(c, command("echo", "child", host="x"))
+        c.finalize()
+    """)
+    r = quiet(run("-launcher", "fork", "-hosts", "h0,h1", "-n", 1, parent))
+    lines_are(r, "child")
+
+
 @case("info: a host that cannot be reached is an error for who asks, with ssh's words")
 def no_host(where):
     false = script("reach", "sys.stderr.write('no way to ' + sys.argv[-2] + chr(10)); sys.exit(255)")
@@ -261,6 +301,18 @@ def no_host(where):
     """)
     r = quiet(run("-launcher", "ssh", "-launcher-exec", false, "-n", 1, parent))
     lines_are(r, *["True 113,113 True"] * 2, "here")
+
+
+@case("more processes than hosts have descriptors for: refused, and who asks goes on")
+def too_many(where):
+    parent = script("parent", """
+        c = Client(2)
+        need(refused(spawn(c, command("true", n=400000))), "refused")
+        started(c, command("echo", "child"))
+        c.finalize()
+    """)
+    r = quiet(run(*where, "-n", 1, parent, prefix=("prlimit", "--nofile=4096")))
+    lines_are(r, "child")
 
 
 @case("info: a key that means nothing is named with -v, and only then")

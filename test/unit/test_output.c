@@ -955,6 +955,30 @@ static void test_take_jobs(void **state)
     stop(&r);
 }
 
+/* A host that comes later is none of the job's: nothing of it is shown. */
+static void test_take_later(void **state)
+{
+    struct run r = { .plan = { .output_from = -1 } };
+    struct host hosts[3];
+    char out[200];
+
+    (void)state;
+    add_hosts(&r.plan, hosts, 2);
+    start(&r, 1);
+    WANT(output_take(r.o, 1, -1, false, false, "a\n", 2));
+    add_hosts(&r.plan, hosts, 3);
+    WANT(output_take(r.o, 2, -1, false, false, "b\n", 2));
+    r.plan.nhosts = 100000;
+    output_end_far(r.o);
+    turn(&r);
+    take(ours[0][0], out, sizeof out);
+    WANT(!strcmp(out, "a\n"));
+    close_ranks(&r, 1);
+    turn(&r);
+    stop(&r);
+    assert_int_equal(failures, 0);
+}
+
 /* --- on another node --------------------------------------------------- */
 
 static struct { char text[2][4000]; size_t n[2], room; int rank[2]; } sent_to;
@@ -1093,6 +1117,7 @@ int main(void)
         cmocka_unit_test(test_send_apart), cmocka_unit_test(test_jobs),
         cmocka_unit_test(test_job_after_job), cmocka_unit_test(test_jobs_stall),
         cmocka_unit_test(test_jobs_file), cmocka_unit_test(test_take_jobs),
+        cmocka_unit_test(test_take_later),
         cmocka_unit_test(test_no_memory), cmocka_unit_test(test_no_memory_later),
     };
     int rc;
