@@ -126,8 +126,8 @@ typedef struct PMI2_Connect_comm {
  * *size: processes of the job, 1 and up; *rank: ours, 0 to *size - 1; *appnum: which
  * command of the launch or spawn we are, from 0 (Slurm's server says -1).  Each
  * may be NULL.  Without PMI_FD and PMI_PORT in the environment: 0, 1, 0, 0, no
- * connection; calls that need a launcher start one (libpmi2(3)).  Called again before PMI2_Finalize: the same answers; after a
- * failure or PMI2_Finalize: an error. */
+ * connection; calls that need a launcher start one (libpmi2(3)).  Called again before
+ * PMI2_Finalize: the same answers; after a failure or PMI2_Finalize: an error. */
 int PMI2_Init(int *spawned, int *size, int *rank, int *appnum);
 
 /* The draft's PMI2_Init with six arguments: also tells the launcher's PMI version,
