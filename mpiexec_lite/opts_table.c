@@ -49,8 +49,9 @@ const struct option opts_table[] = {
     { .names = { "usize" }, .arg = "SYSTEM|INFINITE|N", .section = SECTION_PROGRAMS,
       .set = opts_set_usize,
       .help = "What programs are told as MPI_UNIVERSE_SIZE.",
-      .more = "SYSTEM is the number of slots; with INFINITE, and when nothing is known, "
-              "they are told nothing." },
+      .more = "SYSTEM is the number of slots, or of processes if that is more; with INFINITE "
+              "they are told nothing. The default is the slots of the list of hosts, if "
+              "processes leave some free, else nothing." },
     { .names = { "configfile" }, .arg = "FILE", .section = SECTION_PROGRAMS,
       .set = opts_set_configfile,
       .help = "Read programs and options from FILE, one program a line.",

@@ -46,6 +46,7 @@ struct root_job {
     int               loud;      /* how many positions are */
     struct spawn     *spawn;     /* who waits to hear that it runs; NULL: nobody */
     struct starting   starting;  /* what is to be heard */
+    struct err        missing;   /* why the first of them does not run */
     bool              started, refused;  /* refused: its start failed */
     bool              closing_streams, followed, done;
     double            over, ended;       /* when the last rank ended, and when that, or a

@@ -48,7 +48,6 @@ static void settle(struct root_job *j)
     enum starting_state state = j->spawn ? starting_look(&j->starting, launch_over(&j->launch))
                                          : STARTING_OPEN;
     struct spawn *s = j->spawn;
-    struct err why;
 
     if (state == STARTING_OPEN)
         return;
@@ -59,8 +58,7 @@ static void settle(struct root_job *j)
         return;
     }
     starting_cancel(&j->starting);
-    err_set(&why, ERR_OTHER, "not all processes could be started");
-    spawn_done(s, NULL, j->starting.codes, (size_t)j->launch.size, &why);
+    spawn_done(s, NULL, j->starting.codes, (size_t)j->launch.size, &j->missing);
 }
 
 void root_new_started(struct root_job *j, int position)
@@ -68,6 +66,12 @@ void root_new_started(struct root_job *j, int position)
     if (j->spawn)
         starting_said(&j->starting, position);
     settle(j);
+}
+
+static void note_missing(struct root_job *j, const struct err *why)
+{
+    if (!j->missing.code)
+        j->missing = *why;
 }
 
 /* Its host does not try the rest of the same program; where it tells of each that it has
@@ -86,16 +90,24 @@ static void set_codes(struct root_job *j, int rank, int errnum)
 
 void root_new_failed(struct root_job *j, double now, int rank, const char *step, int errnum)
 {
-    root_say(j->root, 1, "job %d: cannot start rank %d (%s): %s: %s", j->number, rank,
-             crew_program(&j->crew, rank), step, strerror(errnum));
+    struct err why = { 0 };
+
+    err_set(&why, ERR_OTHER, "cannot start rank %d (%s): %s: %s", rank,
+            crew_program(&j->crew, rank), step, strerror(errnum));
+    root_say(j->root, 1, "job %d: %s", j->number, why.text);
+    note_missing(j, &why);
     set_codes(j, rank, errnum);
     launch_end(&j->launch, now, 0);
 }
 
 void root_new_lost(struct root_job *j, int rank)
 {
+    struct err why = { 0 };
+
     if (!j->spawn)
         return;
+    err_set(&why, ERR_OTHER, "rank %d is lost with its host", rank);
+    note_missing(j, &why);
     starting_failed(&j->starting, rank, EHOSTUNREACH);
     launch_end(&j->launch, root_now(j->root), 0);        /* also where a job outlives a host */
 }

@@ -161,7 +161,8 @@ int rundir_connect(const char *path, struct err *e)
         return err_set(e, ERR_OTHER, "no socket: %s", strerror(errno));
     if (connect(fd, (struct sockaddr *)&to, sizeof to) < 0) {
         err_set(e, ERR_OTHER, "%.108s: %s", path,
-                errno == EAGAIN ? "it is too busy" : strerror(errno));
+                errno == EAGAIN ? "it is too busy" :
+                errno == ECONNREFUSED ? "no server runs there any more" : strerror(errno));
         close(fd);
         return -1;
     }

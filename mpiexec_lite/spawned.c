@@ -111,7 +111,7 @@ static int set_nodes_file(struct app *a, struct plan *p, const char *path, struc
     if (rc == 0)
         rc = set_nodes(a, p, buf_bytes(&text), path, e);
     buf_clear(&text);
-    return rc;
+    return rc < 0 ? err_context(e, "hostfile") : 0;
 }
 
 static bool any_lost(const struct spawned_hosts *hosts)

@@ -198,8 +198,15 @@ int client_put_attr(struct client *c, const char *key, const char *val, struct e
 /* wait: until someone on this node puts it (node attributes). */
 int client_get_attr(struct client *c, bool node, const char *key, bool wait,
                     struct buf *out, bool *found, struct err *e);
-int client_publish(struct client *c, const char *name, const char *port, struct err *e);
-int client_lookup(struct client *c, const char *name, struct buf *out, struct err *e);
+
+struct client_info { const char *key, *val; };  /* as PMI2_keyval_t */
+enum { CLIENT_NAME_INFOS = 4 };                 /* twice what there are of one command */
+/* infos: n of them, at most CLIENT_NAME_INFOS. */
+int client_publish(struct client *c, const char *name, int n, const struct client_info *infos,
+                   const char *port, struct err *e);
+/* The port is appended to out. */
+int client_lookup(struct client *c, const char *name, int n, const struct client_info *infos,
+                  struct buf *out, struct err *e);
 int client_unpublish(struct client *c, const char *name, struct err *e);
 int client_job_id(struct client *c, struct buf *out, struct err *e);
 int client_disconnect(struct client *c, const char *jobid, struct err *e);
@@ -226,7 +233,6 @@ int client_connect(struct client *c, const char *jobid, const struct client_chan
 
 /* --- spawn ------------------------------------------------------ client_spawn.c */
 
-struct client_info { const char *key, *val; };  /* as PMI2_keyval_t */
 
 struct client_spawn {        /* all borrowed */
     int                 ncmds;

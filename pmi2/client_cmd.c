@@ -313,13 +313,32 @@ int client_get_attr(struct client *c, bool node, const char *key, bool wait,
 
 /* ------------------------------------------------------------------ names */
 
-/* Slurm's client always says that it sends no info. */
+static const struct { const char *count, *key, *val; } name_infos[CLIENT_NAME_INFOS + 1] = {
+    { "0", "infokey0", "infoval0" }, { "1", "infokey1", "infoval1" },
+    { "2", "infokey2", "infoval2" }, { "3", "infokey3", "infoval3" },
+    { "4", NULL, NULL },
+};
+
+static int check_infos(int n, const struct client_info *infos, struct err *e)
+{
+    if (n < 0 || n > CLIENT_NAME_INFOS)
+        return err_set(e, ERR_NUM_ARGS, "%d info pairs, at most %d", n, CLIENT_NAME_INFOS);
+    if (n && !infos)
+        return err_set(e, ERR_INVALID_ARG, "no info pairs");
+    for (int i = 0; i < n; i++)
+        if (check_text("info key", infos[i].key, LIMIT_KEY, e) < 0 ||
+            check_text("info value", infos[i].val, LIMIT_VALUE_OLD, e) < 0)
+            return -1;
+    return 0;
+}
+
+/* Slurm's client always says how many infos it sends: none. */
 static int name_call(struct call *k, struct client *c, const char *cmd, const char *name,
-                     const char *port, struct err *e)
+                     int n, const struct client_info *infos, const char *port, struct err *e)
 {
     bool good = check_text("service name", name, LIMIT_SERVICE, e) == 0 &&
                 (!port || check_text("port", port, LIMIT_PORT, e) == 0) &&
-                single_join(c, e) == 0;
+                check_infos(n, infos, e) == 0 && single_join(c, e) == 0;
 
     call_start(k, c, cmd);
     if (!good)
@@ -327,14 +346,19 @@ static int name_call(struct call *k, struct client *c, const char *cmd, const ch
     msg_str(&k->req, "name", name);
     if (port)
         msg_str(&k->req, "port", port);
-    msg_str(&k->req, "infokeycount", "0");
+    msg_str(&k->req, "infokeycount", name_infos[n].count);
+    for (int i = 0; i < n; i++) {
+        msg_str(&k->req, name_infos[i].key, infos[i].key);
+        msg_str(&k->req, name_infos[i].val, infos[i].val);
+    }
     return call_run(k, e);
 }
 
-int client_publish(struct client *c, const char *name, const char *port, struct err *e)
+int client_publish(struct client *c, const char *name, int n, const struct client_info *infos,
+                   const char *port, struct err *e)
 {
     struct call k;
-    int rc = name_call(&k, c, "name-publish", name, port ? port : "", e);
+    int rc = name_call(&k, c, "name-publish", name, n, infos, port ? port : "", e);
 
     call_end(&k);
     return rc;
@@ -343,7 +367,7 @@ int client_publish(struct client *c, const char *name, const char *port, struct 
 int client_unpublish(struct client *c, const char *name, struct err *e)
 {
     struct call k;
-    int rc = name_call(&k, c, "name-unpublish", name, NULL, e);
+    int rc = name_call(&k, c, "name-unpublish", name, 0, NULL, NULL, e);
 
     call_end(&k);
     return rc;
@@ -361,10 +385,11 @@ static int take_port(const struct call *k, struct buf *out, struct err *e)
     return append(out, p, e);
 }
 
-int client_lookup(struct client *c, const char *name, struct buf *out, struct err *e)
+int client_lookup(struct client *c, const char *name, int n, const struct client_info *infos,
+                  struct buf *out, struct err *e)
 {
     struct call k;
-    int rc = name_call(&k, c, "name-lookup", name, NULL, e);
+    int rc = name_call(&k, c, "name-lookup", name, n, infos, NULL, e);
 
     if (rc == 0)
         rc = take_port(&k, out, e);

@@ -279,15 +279,22 @@ int PMI2_Info_GetJobAttrIntArray(const char name[], int array[], int arraylen,
 
 /* ---- draft, "Name Publishing" ---- */
 
-/* Publish a port under a name, find it from any job of the same launcher, take it
- * back.  Names and ports: 1 to 1024 bytes.  info_ptr: not read, may be NULL.
- * Publishing a name that is taken, or unknown names: PMI2_ERR_OTHER.  port of
- * lookup: portLen bytes; PMI2_ERR_NOMEM if it does not fit. */
+/* Publish a port under a name, find it from any job of the same launcher, or of others
+ * that use the same pmi2_server(1), take it back.  Names and ports: 1 to 1024 bytes.
+ * info_ptr: not read, may be NULL.  Unknown names: PMI2_ERR_OTHER; publishing a name that
+ * is taken: an error.  port of lookup: portLen bytes; PMI2_ERR_NOMEM if it does not fit. */
 int PMI2_Nameserv_publish(const char service_name[], const PMI2_info_t *info_ptr,
                           const char port[]);
 int PMI2_Nameserv_lookup(const char service_name[], const PMI2_info_t *info_ptr,
                          char port[], int portLen);
 int PMI2_Nameserv_unpublish(const char service_name[], const PMI2_info_t *info_ptr);
+/* The same with info pairs, `size` of them, 0 to 4; info may be NULL if it is 0.
+ * pmi2_server(1), Names, has the keys that mpiexec_lite knows: range and persistence of a
+ * published name; wait and timeout of a lookup, which then blocks. */
+int PMI2_Nameserv_publish_kv(const char service_name[], int size, const PMI2_keyval_t info[],
+                             const char port[]);
+int PMI2_Nameserv_lookup_kv(const char service_name[], int size, const PMI2_keyval_t info[],
+                            char port[], int portLen);
 
 /* ---- errors (draft, "Other Missing Pieces") ---- */
 

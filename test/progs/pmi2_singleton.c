@@ -5,6 +5,7 @@
  *   get K, getattr K, id                    print "K=V", "K has no value", "id=..."
  *   spawn PROGRAM WORD      one process of it; "spawned JOBID", or "spawn: CODE TEXT"
  *   connect JOB, publish N P, lookup N
+ *   publish-kv K V N P, lookup-kv K V N     with an info pair, before it one that is unknown
  *   read K                  of the job that was spawned last; waits until it is there
  *   same                    print whether the job id is what it was at first
  *   threads N               N threads spawn "true", put and get at once
@@ -166,6 +167,25 @@ static void fork_sleeper(void)
     say("forked");
 }
 
+static void publish_kv(char **w)
+{
+    const PMI2_keyval_t info[] = { { "colour", "red" }, { w[0], w[1] } };
+
+    told("publish", PMI2_Nameserv_publish_kv(w[2], 2, info, w[3]));
+}
+
+static void lookup_kv(char **w)
+{
+    const PMI2_keyval_t info[] = { { "colour", "red" }, { w[0], w[1] } };
+    char port[1025];
+    int rc = PMI2_Nameserv_lookup_kv(w[2], 2, info, port, sizeof port);
+
+    if (rc)
+        told("lookup", rc);
+    else
+        say("%s=%s", w[2], port);
+}
+
 /* One command; how many words it has taken. */
 static int run(char **w, int descriptors_then)
 {
@@ -180,6 +200,10 @@ static int run(char **w, int descriptors_then)
         return told("attr", PMI2_Info_PutNodeAttr(w[1], w[2])), 3;
     if (!strcmp(w[0], "publish"))
         return told("publish", PMI2_Nameserv_publish(w[1], NULL, w[2])), 3;
+    if (!strcmp(w[0], "publish-kv"))
+        return publish_kv(w + 1), 5;
+    if (!strcmp(w[0], "lookup-kv"))
+        return lookup_kv(w + 1), 4;
     if (!strcmp(w[0], "spawn"))
         return spawn(w[1], w[2]), 3;
     if (!strcmp(w[0], "get"))

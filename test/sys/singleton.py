@@ -132,6 +132,18 @@ def names():
     need(lines[2].startswith("lookup: 14 ") and "no-job" in lines[4], "errors", *lines)
 
 
+@test("info pairs of names reach the server, on both commands")
+def name_infos():
+    lines, _ = lines_of("publish-kv", "persistence", "first-read", "once", "p", "lookup-kv", "wait",
+                        "TRUE", "once", "lookup-kv", "timeout", "1", "once", "publish-kv", "range",
+                        "galaxy", "n", "p", "lookup-kv", "timeout", "soon", "n")
+    same(lines[:2], ["publish: ok", "once=p"], "output")
+    need(lines[2].startswith("lookup: 14 "), "it is read once", *lines)
+    need(lines[3].startswith("publish: 6 ") and "'galaxy'" in lines[3] and
+         lines[4].startswith("lookup: 6 ") and "timeout=soon" in lines[4], "values that mean nothing",
+         *lines)
+
+
 @test("a child has no stdin, our stdout and stderr, and none of our descriptors")
 def descriptors():
     read, write = os.pipe()

@@ -584,6 +584,23 @@ def failures(where, w, what, codes):
     same(r.messages, [], "an error is for the parent to tell")
 
 
+@cases([(f"why not, in words, PMI-{w}", w) for w in (1, 2)])
+def why_not(where, w):
+    write_file(f"{tmp()}/broken", "#!/no/such/interpreter\n", 0o755)
+    r = good(*where, "-n", 1, script("parent", f"""
+        c = Client({w})
+        for what in (command("true", n=2, wdir="/no/such"), command(HERE + "/broken", n=2),
+                     command("true", n=1, hostfile="/no/such")):
+            r = spawn(c, what)
+            say(r.get("errmsg", r.get("msg", "none")).replace("_", " "))
+        c.finalize()
+    """))
+    gone = "No such file or directory"
+    same([re.sub("rank [01] ", "rank N ", x) for x in r.lines],       # the first to be told
+         [f"cannot start rank N (true): chdir to /no/such: {gone}",
+          f"cannot start rank N (broken): exec: {gone}", f"hostfile: /no/such: {gone}"], "reasons")
+
+
 BROKEN = [                               # PMI-2, PMI-1
     ("counts of arguments that do not fit", "cmd=spawn;ncmds=1;preputcount=0;subcmd=true;"
      "maxprocs=1;argc=3;argv0=a;infokeycount=0;", "mcmd=spawn\nnprocs=1\nexecname=true\n"

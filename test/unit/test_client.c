@@ -387,10 +387,10 @@ static void test_commands(void **state)
     assert_false(found);
     assert_int_equal(client_get_attr(&c, false, "a", false, &out, &found, &e), -1);
     assert_string_equal(e.text, "info-getjobattr: broken");
-    assert_int_equal(client_publish(&c, "n", "p", &e), 0);
-    assert_int_equal(client_lookup(&c, "n", &out, &e), -1);
-    assert_int_equal(client_lookup(&c, "n", &out, &e), 0);
-    assert_int_equal(client_lookup(&c, "n", &out, &e), 0);
+    assert_int_equal(client_publish(&c, "n", 0, NULL, "p", &e), 0);
+    assert_int_equal(client_lookup(&c, "n", 0, NULL, &out, &e), -1);
+    assert_int_equal(client_lookup(&c, "n", 0, NULL, &out, &e), 0);
+    assert_int_equal(client_lookup(&c, "n", 0, NULL, &out, &e), 0);
     assert_string_equal(buf_bytes(&out), "j1xpv");
     assert_int_equal(client_unpublish(&c, "n", &e), -1);
     assert_int_equal(client_connect(&c, "o", NULL, &e), 0);
@@ -430,6 +430,14 @@ static void test_checks(void **state)
         { "surrogate", "k", "\xed\xa0\x80", ERR_INVALID_VAL },
         { "long value", "k", value, ERR_VAL_LENGTH },
     };
+    const struct client_info no_key = { "", "v" }, no_value = { "wait", NULL };
+    const struct { int n; const struct client_info *of; const char *why; } infos[] = {
+        { -1, &no_key, "name-lookup: -1 info pairs, at most 4" },
+        { 5, &no_key, "name-lookup: 5 info pairs, at most 4" },
+        { 1, NULL, "name-lookup: no info pairs" },
+        { 1, &no_key, "name-lookup: no info key" },
+        { 1, &no_value, "name-lookup: no info value" },
+    };
 
     (void)state;
     memset(key, 'k', 65);
@@ -447,10 +455,14 @@ static void test_checks(void **state)
     assert_int_equal(client_get(&c, NULL, -1, key, &out, &found, &e), -1);
     assert_int_equal(client_get(&c, "\xff", -1, "k", &out, &found, &e), -1);
     assert_int_equal(client_get_attr(&c, true, "", false, &out, &found, &e), -1);
-    assert_int_equal(client_publish(&c, name, "p", &e), -1);
+    assert_int_equal(client_publish(&c, name, 0, NULL, "p", &e), -1);
     assert_int_equal(e.code, ERR_LENGTH);
-    assert_int_equal(client_publish(&c, "n", NULL, &e), -1);
-    assert_int_equal(client_lookup(&c, NULL, &out, &e), -1);
+    assert_int_equal(client_publish(&c, "n", 0, NULL, NULL, &e), -1);
+    assert_int_equal(client_lookup(&c, NULL, 0, NULL, &out, &e), -1);
+    for (i = 0; i < sizeof infos / sizeof *infos; i++) {
+        assert_int_equal(client_lookup(&c, "n", infos[i].n, infos[i].of, &out, &e), -1);
+        assert_string_equal(e.text, infos[i].why);
+    }
     assert_int_equal(client_connect(&c, NULL, NULL, &e), -1);
     assert_int_equal(client_close(&c, &e), 0);
     fake_join(&f);
@@ -1190,12 +1202,12 @@ static void test_singleton(void **state)
     assert_false(found);
     assert_int_equal(client_ring(&c, "me", &pos, &out, &right, &e), 0);
     setenv("PMI2_LAUNCHER", "/no/such/launcher", 1);
-    assert_int_equal(client_publish(&c, "n", "p", &e), -1);
+    assert_int_equal(client_publish(&c, "n", 0, NULL, "p", &e), -1);
     assert_has(e.text, "name-publish: this process was started without a launcher, and cannot "
                        "start /no/such/launcher: No such file");
     assert_int_equal(client_connect(&c, "j", NULL, &e), -1);
     setenv("PMI2_LAUNCHER", "/bin/true", 1);
-    assert_int_equal(client_lookup(&c, "n", &out, &e), -1);
+    assert_int_equal(client_lookup(&c, "n", 0, NULL, &out, &e), -1);
     assert_has(e.text, "closed the connection");
     setenv("PMI2_LAUNCHER", "", 1);
     assert_int_equal(client_unpublish(&c, "n", &e), -1);
