@@ -315,6 +315,21 @@ def too_many(where):
     lines_are(r, "child")
 
 
+@case("PMI-1: blocks of more than 16 MiB together are refused at the last one")
+def blocks(where):
+    parent = script("parent", """
+        c = Client(1)
+        many = ["a" * 1000] * 900
+        for i in range(20):
+            c.send(block_1(i, 20, {}, "true", many, 1, []))
+        need("bytes_of_commands" in c.reply()["msg"], "refused")
+        started(c, command("echo", "child"))
+        c.finalize()
+    """)
+    r = quiet(run(*where, "-n", 1, parent))
+    lines_are(r, "child")
+
+
 @case("info: a key that means nothing is named with -v, and only then")
 def info_unknown(where):
     parent = script("parent", """
