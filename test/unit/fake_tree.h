@@ -186,7 +186,7 @@ static inline struct job *tree_add_job(struct fake *root, size_t slot, const cha
     struct fake_tree *t = ((struct tree_node *)root)->tree;
 
     if (!*where)
-        where = "0000000000" + 10 - size;
+        where = &"0000000000"[10 - size];
     assert_true(strlen(where) == (size_t)size && size <= 10);
     memcpy(t->more[slot], where, (size_t)size + 1);
     for (int i = 0; i < t->n; i++)
