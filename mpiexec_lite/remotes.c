@@ -124,14 +124,7 @@ int remotes_launch(struct remotes *rs, int first, int n)
 {
     for (int i = n; i < rs->n; i++)      /* of a trial; now another one starts it */
         remote_drop(rs->v[i]);
-    if (n <= rs->n)
-        return 0;
-    for (int i = rs->n; i < n; i++)
-        if (add(rs, first + i) < 0)
-            return -1;
-    find_hosts(rs);
-    remotes_start_more(rs);
-    return 0;
+    return n > rs->n ? remotes_add(rs, first + rs->n, n - rs->n) : 0;
 }
 
 int remotes_add(struct remotes *rs, int position, int n)

@@ -28,7 +28,7 @@ const struct name_want *name_wants(const struct name_ask *a) { return &a->want; 
 struct job *name_job(const struct name_ask *a) { return a->job; }
 
 /* NULL: no memory. */
-static struct name_ask *ask_new(struct job *j, const struct name_want *want)
+static struct name_ask *name_ask_new(struct job *j, const struct name_want *want)
 {
     struct name_ask *a = calloc(1, sizeof *a);
     char *name = strdup(want->name), *port = strdup(want->port ? want->port : "");
@@ -49,7 +49,7 @@ static struct name_ask *ask_new(struct job *j, const struct name_want *want)
     return a;
 }
 
-static void ask_free(struct name_ask *a)
+static void name_ask_free(struct name_ask *a)
 {
     struct server *s = a->server;
     struct request *rq;
@@ -69,7 +69,7 @@ void names_free(struct server *s)
     struct name_ask *a;
 
     while ((a = TAILQ_FIRST(&s->names_asked)))
-        ask_free(a);
+        name_ask_free(a);
 }
 
 /* How a name is spelled in the store begins with whom it is for. */
@@ -114,7 +114,7 @@ void names_forget(struct server *s, const struct job *j, const struct peer *p)
         if ((p && a->peer == p) || !a->job)
             a->peer = NULL;
         if (is_idle(a))
-            ask_free(a);
+            name_ask_free(a);
     }
 }
 
@@ -211,7 +211,7 @@ static void answer(struct name_ask *a, enum outcome o, const char *port, const s
             reply_text(rq, 0, port, strlen(port));
         request_finish(rq, o, why);
     }
-    ask_free(a);
+    name_ask_free(a);
 }
 
 void name_done(struct name_ask *a, const char *port, const struct err *why)
@@ -316,10 +316,10 @@ static enum outcome begin(struct request *rq, const struct name_want *want, stru
     struct name_ask *a;
 
     names_forget(j->server, NULL, NULL);
-    a = ask_new(j, want);
+    a = name_ask_new(j, want);
     if (!a || !request_park(rq, &a->waiters, e)) {
         if (a)
-            ask_free(a);
+            name_ask_free(a);
         else
             err_set(e, ERR_NOMEM, "no memory for a name");
         return FAILED;
@@ -330,7 +330,7 @@ static enum outcome begin(struct request *rq, const struct name_want *want, stru
 
 int names_take(struct peer *p, struct job *j, unsigned id, const struct name_want *want)
 {
-    struct name_ask *a = ask_new(j, want);
+    struct name_ask *a = name_ask_new(j, want);
     struct err why;
 
     if (!a) {

@@ -384,7 +384,7 @@ enum outcome linked_disconnect(struct job *j, const char *id, struct err *e);
 enum outcome linked_get(struct job *j, const char *id, const char *key,
                         const struct asked_by *by, struct kvs_entry *found, struct err *e);
 
-/* --- jobs of other launchers (foreign.c), at the root --- */
+/* --- jobs of other launchers (foreign.c, far.c), at the root --- */
 
 enum outcome foreign_connect(struct job *j, const char *id, const struct asked_by *by,
                              struct kvs_entry *found, struct err *e);

@@ -132,7 +132,7 @@ void job_failed(struct job *j, int status)
 
 /* --- questions --------------------------------------------------------- */
 
-static void ask_free(struct far_ask *a)
+static void far_ask_free(struct far_ask *a)
 {
     struct request *rq;
 
@@ -143,8 +143,8 @@ static void ask_free(struct far_ask *a)
 }
 
 /* The request of by, if there is one, is parked.  NULL and e. */
-static struct far_ask *ask_new(struct job *j, enum far_op op, const char *id,
-                               const struct asked_by *by, struct err *e)
+static struct far_ask *far_ask_new(struct job *j, enum far_op op, const char *id,
+                                   const struct asked_by *by, struct err *e)
 {
     struct far_ask *a = calloc(1, sizeof *a);
 
@@ -162,7 +162,7 @@ static struct far_ask *ask_new(struct job *j, enum far_op op, const char *id,
     TAILQ_INSERT_TAIL(&a->server->far_asks, a, in_server);
     if (!by->rq || request_park(by->rq, &a->waiters, e))
         return a;
-    ask_free(a);
+    far_ask_free(a);
     return NULL;
 }
 
@@ -178,7 +178,7 @@ static void finish(struct far_ask *a, enum outcome o, const char *value, size_t 
             reply_text(rq, 0, value, len);
         request_finish(rq, o, why);
     }
-    ask_free(a);
+    far_ask_free(a);
 }
 
 static void refuse(struct far_ask *a, const char *fmt)
@@ -237,7 +237,7 @@ enum outcome foreign_connect(struct job *j, const char *id, const struct asked_b
         *found = (struct kvs_entry){ .value = "TRUE", .len = 4 };
         return REPLY;
     }
-    a = ask_new(j, FAR_CONNECT, id, by, e);
+    a = far_ask_new(j, FAR_CONNECT, id, by, e);
     if (!a)
         return FAILED;
     if (x && x->far)
@@ -280,7 +280,7 @@ enum outcome foreign_get(struct job *j, const char *id, const char *key,
         return fails("job %.64s is not connected to this one", id, e);
     if (!foreign_way(j, 0) || strlen(id) >= LIMIT_JOBID || strlen(key) > LIMIT_KEY)
         return fails(x ? "job %.64s is not connected to this one" : no_job, id, e);
-    a = ask_new(j, FAR_GET, id, by, e);
+    a = far_ask_new(j, FAR_GET, id, by, e);
     if (!a)
         return FAILED;
     memcpy(a->key, key, strlen(key) + 1);
@@ -351,7 +351,7 @@ void foreign_free(struct server *s)
     struct job *x;
 
     while ((a = TAILQ_FIRST(&s->far_asks)))
-        ask_free(a);
+        far_ask_free(a);
     while ((f = TAILQ_FIRST(&s->fars)))
         far_free(f);
     while ((x = TAILQ_FIRST(&s->foreign)))
