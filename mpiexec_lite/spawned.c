@@ -83,11 +83,25 @@ static int set_text(char **at, const char *text, struct err *e)
     return text && !*at ? no_memory(e) : 0;
 }
 
+/* Of new hosts no more than there are processes can be of use. */
+static void drop_idle(struct app *a, struct plan *p, size_t most)
+{
+    size_t n = 0;
+
+    while (p->nhosts > most)
+        host_clear(&p->hosts[--p->nhosts]);
+    for (size_t i = 0; i < a->nnodes; i++)
+        if (a->nodes[i] < p->nhosts)
+            a->nodes[n++] = a->nodes[i];
+    a->nnodes = n;
+}
+
 /* The nodes of a list of names, of which some may be new; as many processes as are wanted
  * go there, whatever their slots. */
 static int set_nodes(struct app *a, struct plan *p, const char *list, const char *file,
                      struct err *e)
 {
+    size_t known = p->nhosts;
     struct hosts h;
     long slots;
     int rc;
@@ -95,6 +109,8 @@ static int set_nodes(struct app *a, struct plan *p, const char *list, const char
     hosts_init(&h, p);
     rc = hosts_pick(&h, list, file, a, &slots, e);
     hosts_clear(&h);
+    if (rc == 0)
+        drop_idle(a, p, known + (size_t)a->n);
     return rc;
 }
 

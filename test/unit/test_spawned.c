@@ -360,6 +360,8 @@ static const struct {
     { "a later one", "five", 0, "4444" },
     { "the lost one, for whoever asks has to hear it", "two", 0, "1111" },
     { "a new one", "five,new,four", 1, "one two three four five new" },
+    { "no more new ones than processes", "n[1-9],two", 1,
+      "one two three four five n1 n2 n3 n4" },
     { "new ones, a range", "u@n[1-2],one", 1, "one two three four five n1 n2" },
 };
 
