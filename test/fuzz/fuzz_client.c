@@ -59,12 +59,12 @@ static int do_job_attr(struct client *c, struct results *r, struct err *e)
 static int do_publish(struct client *c, struct results *r, struct err *e)
 {
     (void)r;
-    return client_publish(c, "name", "port", e);
+    return client_publish(c, "name", 0, NULL, "port", e);
 }
 
 static int do_lookup(struct client *c, struct results *r, struct err *e)
 {
-    return client_lookup(c, "name", &r->out, e);
+    return client_lookup(c, "name", 0, NULL, &r->out, e);
 }
 
 static int do_unpublish(struct client *c, struct results *r, struct err *e)

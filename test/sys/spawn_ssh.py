@@ -286,6 +286,49 @@ def go_on(bed):
          (255, ["node2"] * 2 + ["parent"] * 2), f"end of {r}")
 
 
+@points([(f"hosts that are not of the command line: reached over ssh, or ssh's words, PMI-{w}", w)
+         for w in (1, 2)])
+def new_hosts(bed, w):
+    child = script(bed, "child", f"""
+        c = Client({3 - w})
+        c.put("of-%d" % rank, os.uname().nodename)
+        c.fence()
+        say("child", size, *[c.get("of-%d" % r) for r in range(size)])
+        c.finalize()
+    """)
+    parent = script(bed, "parent", f"""
+        c = Client({w})
+        if rank == 0:
+            started(c, command({child!r}, n=2, host="node2,node1"))
+            started(c, command({child!r}, n=1, host="node1"))
+            r = spawn(c, command("true", n=2, host="node9"))
+            need(r["rc"] != "0" and r["errcodes"] == "113,113", "refused", r)
+            need({w} == 1 or "node9" in r["errmsg"] and "resolve" in r["errmsg"], "why", r)
+        else:
+            started(c, command({child!r}, n=1, host="node3"))
+        c.fence()
+        c.finalize()
+    """)
+    r = good(bed, "-n", 2, parent, hosts=("node0",))
+    same(sorted(r.lines), ["child 1 node1", "child 1 node3"] + ["child 2 node2 node1"] * 2, "output")
+
+
+@point("a host that came later dies: its job ends, and the connected parent")
+def new_host_dies(bed):
+    job = start(bed, *FAST, "-n", 2, script(bed, "parent", f"""
+        c = Client(2)
+        if rank == 0:
+            started(c, command({b(bed, CHORE)!r}, "daemon", n=2, host="node3"))
+        c.fence()
+        time.sleep(60)
+    """), hosts=("node0", "node1"))
+    job.wait_text("ready", 2)
+    bed.kill_node(3)
+    r = finish(job, nodes=(0, 1, 2), clean=False, sessions=False)
+    need(not r.left, "nothing is left on nodes that are reached", repr(r))
+    need(r.status == 255 and any("node3" in x for x in r.messages), "end", repr(r))
+
+
 @points([(f"200 spawns in a row, and 8 deep, PMI-{w}", w) for w in (1, 2)])
 def many(bed, w):
     r = good(bed, "-n", 1, b(bed, RAW), "many", w, 200, 201, 4)
