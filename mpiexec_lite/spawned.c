@@ -83,12 +83,20 @@ static int set_text(char **at, const char *text, struct err *e)
     return text && !*at ? no_memory(e) : 0;
 }
 
-/* Of new hosts no more than there are processes can be of use. */
-static void drop_idle(struct app *a, struct plan *p, size_t most)
+/* Of new hosts no more than there are processes without a free slot can be of use. */
+static void drop_idle(struct app *a, struct plan *p, size_t known,
+                      const struct spawned_hosts *hosts)
 {
+    long wanted = a->n;
     size_t n = 0;
 
-    while (p->nhosts > most)
+    for (size_t i = 0; i < a->nnodes; i++) {
+        size_t k = a->nodes[i];
+        long free = k < known ? p->hosts[k].slots - (hosts->used ? hosts->used[k] : 0) : 0;
+
+        wanted -= free > 0 ? free : 0;
+    }
+    while (p->nhosts > known && (long)(p->nhosts - known) > wanted)
         host_clear(&p->hosts[--p->nhosts]);
     for (size_t i = 0; i < a->nnodes; i++)
         if (a->nodes[i] < p->nhosts)
@@ -99,7 +107,7 @@ static void drop_idle(struct app *a, struct plan *p, size_t most)
 /* The nodes of a list of names, of which some may be new; as many processes as are wanted
  * go there, whatever their slots. */
 static int set_nodes(struct app *a, struct plan *p, const char *list, const char *file,
-                     struct err *e)
+                     const struct spawned_hosts *hosts, struct err *e)
 {
     size_t known = p->nhosts;
     struct hosts h;
@@ -110,12 +118,13 @@ static int set_nodes(struct app *a, struct plan *p, const char *list, const char
     rc = hosts_pick(&h, list, file, a, &slots, e);
     hosts_clear(&h);
     if (rc == 0)
-        drop_idle(a, p, known + (size_t)a->n);
+        drop_idle(a, p, known, hosts);
     return rc;
 }
 
 /* A file of the launcher's host; a pipe could keep all of it waiting. */
-static int set_nodes_file(struct app *a, struct plan *p, const char *path, struct err *e)
+static int set_nodes_file(struct app *a, struct plan *p, const char *path,
+                          const struct spawned_hosts *hosts, struct err *e)
 {
     struct buf text = BUF_INIT;
     struct stat st;
@@ -125,7 +134,7 @@ static int set_nodes_file(struct app *a, struct plan *p, const char *path, struc
         return err_set(e, ERR_INVALID_VAL, "%.120s: not a regular file", path);
     rc = opts_file_read(path, &text, e);
     if (rc == 0)
-        rc = set_nodes(a, p, buf_bytes(&text), path, e);
+        rc = set_nodes(a, p, buf_bytes(&text), path, hosts, e);
     buf_clear(&text);
     return rc < 0 ? err_context(e, "hostfile") : 0;
 }
@@ -236,8 +245,8 @@ static int make_app(struct plan *p, struct app *a, struct strlist *env, const st
         return -1;
     *code = EHOSTUNREACH;
     if (host)
-        return set_nodes(a, p, host, NULL, e);
-    return file ? set_nodes_file(a, p, file, e) : keep_to_list(a, hosts, e);
+        return set_nodes(a, p, host, NULL, hosts, e);
+    return file ? set_nodes_file(a, p, file, hosts, e) : keep_to_list(a, hosts, e);
 }
 
 /* --- all of them ------------------------------------------------------- */

@@ -110,6 +110,21 @@ static void node(void)
          numbers[0], numbers[1]);
 }
 
+/* The last one publishes, for this job only; most others wait by then. */
+static void names(void)
+{
+    const PMI2_keyval_t range[] = { { "range", "job" } };
+    const PMI2_keyval_t waiting[] = { { "wait", "TRUE" }, { "timeout", "60" } };
+    char port[32] = "";
+
+    if (rank == size - 1) {
+        usleep(20000);
+        ok("publish", PMI2_Nameserv_publish_kv("ours", 1, range, "a port"));
+    }
+    ok("lookup", PMI2_Nameserv_lookup_kv("ours", 2, waiting, port, sizeof port));
+    need(!strcmp(port, "a port"), "port '%s'", port);
+}
+
 static void on_usr1(int signo)
 {
     told = signo;
@@ -143,5 +158,6 @@ int main(int argc, char **argv)
     errors();
     read_only();
     node();
+    names();
     return finish();
 }

@@ -280,7 +280,7 @@ def too_many_hosts():
     parent = script("parent", """
         c = Client(2)
         for i in range(2):
-            need(refused(spawn(c, command("true", host="y" * 250 + "[1-70000]"))), "refused", i)
+            need(refused(spawn(c, command("true", n=70000, host="y" * 250 + "[1-70000]"))), "refused", i)
         started(c, command("echo", "child", host="x"))
         c.finalize()
     """)

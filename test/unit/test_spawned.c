@@ -360,8 +360,9 @@ static const struct {
     { "a later one", "five", 0, "4444" },
     { "the lost one, for whoever asks has to hear it", "two", 0, "1111" },
     { "a new one", "five,new,four", 1, "one two three four five new" },
-    { "no more new ones than processes", "n[1-9],two", 1,
-      "one two three four five n1 n2 n3 n4" },
+    { "no more new ones than there are processes without a slot", "n[1-9],two", 1,
+      "one two three four five n1 n2" },
+    { "no new one where known ones have room", "n[1-9],five,two,one", 0, "4110" },
     { "new ones, a range", "u@n[1-2],one", 1, "one two three four five n1 n2" },
 };
 
