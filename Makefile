@@ -1,4 +1,5 @@
-# make          build everything            make demo     install what is missing, build, run a real job
+# make          build everything            make demo     install what is missing, build, run
+#                                                         a real job
 # make check    install what the tests need, run all tests (check-long: the longer ones)
 # make deps     what the build needs        make install  PREFIX=/usr/local DESTDIR=
 # make asan     check under ASan and UBSan  make fuzz     each fuzzer for SECS=60 seconds
@@ -23,39 +24,52 @@ LIBS_WIRE = -l:libutf8proc.a
 LIBS_SEAL = -l:libsodium.a -lpthread
 LIBS_EV   = -l:libev.a -lm
 LIBS_ELF  = -l:libelf.a -l:libz.a
+LIBS_SQL  = -lsqlite3
+LIBS      = $(LIBS_EV) $(LIBS_ELF) $(LIBS_SEAL) $(LIBS_WIRE)
+
+LD_PROGRAM = $(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) $^
+LD_TEST    = $(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $^
 
 src  = $(filter-out %main.c,$(wildcard $1/*.c))
 obj  = $(patsubst %.c,$B/%.o,$(call src,$1))
-client_src = $(filter-out wire/seal.c,$(wildcard wire/*.c)) pmi2/kvs.c $(wildcard pmi2/client*.c pmi2/lib_pmi2.c)
-client_pic = $(patsubst %.c,$B/pic/%.o,$(client_src))
-client_obj = $(patsubst %.c,$B/%.o,$(wildcard pmi2/client*.c pmi2/lib_pmi2.c))
 
-core     = $(call obj,wire) $(filter-out $(client_obj),$(call obj,pmi2)) $(call obj,pmix_ext)
-launcher = $(call obj,mpiexec_lite)
+client     = $(wildcard pmi2/client*.c pmi2/lib_pmi2.c)
+client_src = $(filter-out wire/seal.c,$(call src,wire)) pmi2/kvs.c $(client)
+client_pic = $(client_src:%.c=$B/pic/%.o)
+
+core     = $(call obj,wire) $(filter-out $(client:%.c=$B/%.o),$(call obj,pmi2)) $(call obj,pmix_ext)
+resident = $(patsubst %.c,$B/%.o,$(wildcard mpiexec_lite/registry*.c mpiexec_lite/resident*.c))
+launcher = $(filter-out $(resident),$(call obj,mpiexec_lite))
 everything = $(call obj,wire) $(call obj,pmi2) $(call obj,pmix_ext) $(launcher)
 
 unit     = $(patsubst %.c,$B/%,$(wildcard test/unit/test_*.c))
 
 .PHONY: all check check-only check-long check-long-only demo deps demo-deps test-deps asan fuzz \
         fuzz-build bench cover layers install install-libpmi2 dist clean torture differential sim \
-        soak
+        soak check-mpi
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-all: $B/bin/mpiexec_lite $B/bin/pmi2_proxy $B/lib/libpmi2.so.0 $B/lib/libpmi2.a $B/man/mpiexec_lite.1 \
-     $B/completion/mpiexec_lite
+all: $B/bin/mpiexec_lite $B/bin/pmi2_proxy $B/bin/pmi2_server $B/lib/libpmi2.so.0 \
+     $B/lib/libpmi2.a $B/man/mpiexec_lite.1 $B/completion/mpiexec_lite
 
 # --- programs, libraries, manual ---------------------------------------------
 
-$B/bin/mpiexec_lite: $B/mpiexec_lite/main.o $(core) $(launcher) | $B/bin/.
-	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) $^ $(LIBS_EV) $(LIBS_ELF) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
+$B/bin/mpiexec_lite: $B/mpiexec_lite/main.o
+$B/bin/pmi2_proxy: $B/mpiexec_lite/proxy_main.o
+$B/bin/mpiexec_lite $B/bin/pmi2_proxy: $(core) $(launcher) | $B/bin/.
+	$(LD_PROGRAM) $(LIBS) -o $@
 
-$B/bin/pmi2_proxy: $B/mpiexec_lite/proxy_main.o $(core) $(launcher) | $B/bin/.
-	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) $^ $(LIBS_EV) $(LIBS_ELF) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
+# Of the launcher it has what takes calls from other hosts.
+calls = address dialog gate handshake login login_line login_payload munge_helper munger now \
+        rundir sealed
+$B/bin/pmi2_server: $B/mpiexec_lite/server_main.o $(call obj,wire) $B/pmi2/names.o $(resident) \
+                    $(calls:%=$B/mpiexec_lite/%.o) | $B/bin/.
+	$(LD_PROGRAM) $(LIBS_SQL) $(LIBS_EV) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
 
 $B/lib/libpmi2.so.0: $(client_pic) pmi2/libpmi2.map | $B/lib/.
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) -shared -Wl,-soname,libpmi2.so.0 \
-	    -Wl,--version-script,pmi2/libpmi2.map $(client_pic) $(LIBS_WIRE) -o $@
+	    -Wl,--version-script,pmi2/libpmi2.map $(client_pic) $(LIBS_WIRE) -ldl -o $@
 	@ln -sf libpmi2.so.0 $B/lib/libpmi2.so
 # One object whose only global names are the API's, so that a static program's own
 # names never clash with ours.
@@ -82,11 +96,12 @@ $B/%.o: %.c Makefile
 # --- packages ----------------------------------------------------------------
 # What each is for: see README.  Only what is missing is installed, by apt.
 
-BUILD_PACKAGES = libc6-dev libev-dev libutf8proc-dev libsodium-dev libxxhash-dev libelf-dev zlib1g-dev
+BUILD_PACKAGES = libc6-dev libev-dev libutf8proc-dev libsodium-dev libxxhash-dev libelf-dev \
+                 zlib1g-dev libsqlite3-dev libhwloc-dev
 DEMO_PACKAGES  = $(BUILD_PACKAGES) mpich libmpich-dev libpmi2-0-dev
 TEST_PACKAGES  = $(DEMO_PACKAGES) python3 libcmocka-dev valgrind clang llvm openmpi-bin \
                  libopenmpi-dev gcovr pkg-config man-db groff procps iproute2 munge libmunge2 \
-                 faketime openssh-server openssh-client csh fish nftables
+                 libhwloc15 faketime openssh-server openssh-client csh fish nftables
 
 deps: ; @test/packages $(BUILD_PACKAGES)
 demo-deps: ; @test/packages $(DEMO_PACKAGES)
@@ -94,24 +109,28 @@ test-deps: ; @test/packages $(TEST_PACKAGES)
 
 # --- tests -------------------------------------------------------------------
 
-$(unit): %: %.o $(everything) $(wildcard test/unit/fake_*.c)
-	$(call Q,LD)$(CC) $(CFLAGS) -I. $(CSTD) $(LDFLAGS) $(filter %.o %.c,$^) -lcmocka -lpthread \
-	    -ldl $(LIBS_EV) $(LIBS_ELF) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
+$B/test/unit/test_registry: $(resident)
+$B/test/unit/test_registry: LIBS_MORE = $(LIBS_SQL)
+$(unit): %: %.o $(everything)
+	$(LD_TEST) -lcmocka -lpthread -ldl $(LIBS_MORE) $(LIBS) -o $@
+# With a store of its own.
+$B/test/fuzz/run_resident $B/fuzz_resident: \
+    $(filter-out %/resident.o %_store.o %_ask.o %_far.o,$(resident))
 $B/test/fuzz/run_%: $B/test/fuzz/fuzz_%.o $B/test/fuzz/main.o $(everything)
-	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $^ -lpthread $(LIBS_EV) $(LIBS_ELF) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
+	$(LD_TEST) -lpthread $(LIBS) -o $@
 $B/test/replay: $B/test/replay.o $(everything)
-	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $^ -lpthread $(LIBS_EV) $(LIBS_ELF) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
+	$(LD_TEST) -lpthread $(LIBS) -o $@
 
 # The simulator: the real core and the launcher's decisions, in one process.
 sim_src  = $(filter-out pmi2/client%.c pmi2/lib_%.c,$(wildcard wire/*.c pmi2/*.c pmix_ext/*.c)) \
-           mpiexec_lite/launch.c mpiexec_lite/lease.c mpiexec_lite/tree.c mpiexec_lite/flow.c \
-           $(wildcard test/sim/*.c)
+           $(patsubst %,mpiexec_lite/%.c,launch lease tree flow starting spawned bundle place plan \
+             env hosts hosts_text opts_file nearest) $(wildcard test/sim/*.c)
 $B/test/sim/sim: $(patsubst %.c,$B/%.o,$(sim_src))
-	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS_SEAL) $(LIBS_WIRE) -lm -o $@
+	$(LD_TEST) $(LIBS_SEAL) $(LIBS_WIRE) -lm -o $@
 
 fuzzers  = $(patsubst test/fuzz/fuzz_%.c,%,$(wildcard test/fuzz/fuzz_*.c))
 fuzzruns = $(fuzzers:%=$B/test/fuzz/run_%)
-systests = $(filter-out %/lib.py %/rawpmi.py,$(wildcard test/sys/*.py))
+systests = $(filter-out %/lib.py %/rawpmi.py %/spawnlib.py,$(wildcard test/sys/*.py))
 
 CHECKS   = test/torture/quick test/differential/quick test/sim/quick
 
@@ -126,22 +145,26 @@ check-long: test-deps
 	@$(MAKE) --no-print-directory check-long-only
 check-long-only: all $B/test/sim/sim
 	@$(MAKE) --no-print-directory fuzz SECS=20
-	@test/run --timeout 900 test/torture/run test/differential/run test/sim/planted test/long/minute.py
+	@test/run --timeout 900 test/torture/run test/differential/run test/sim/planted \
+	    test/long/minute.py test/long/spawns.py
 
 # make sim SEEDS=1..1000000 RANKS= NODES=: random schedules with faults; 0 violations is right.
 SEEDS ?= 1..100000
 sim: $B/test/sim/sim
-	@$< --seeds $(SEEDS) --jobs $$(nproc) $(if $(RANKS),--ranks $(RANKS)) $(if $(NODES),--nodes $(NODES))
+	@$< --seeds $(SEEDS) --jobs $$(nproc) $(RANKS:%=--ranks %) $(NODES:%=--nodes %)
+# make check-mpi MPICC=mpicc MPIRUN_ENV="A=b" HOSTS=: does this MPI spawn, publish and connect here?
+MPICC ?= mpicc
+check-mpi: all
+	@B=$B MPICC="$(MPICC)" MPIRUN_ENV="$(MPIRUN_ENV)" HOSTS="$(HOSTS)" test/mpi/run
 # make soak MINUTES=30: jobs back to back over eight hosts, and a fault every few seconds.
 MINUTES ?= 30
 soak: all
 	@test/soak --minutes $(MINUTES)
 
-# Includes point only towards wire/, and only the host files
-# of the launcher know of the event loop.
-LOOP_FILES = fatal.c front.c root.c root_impl.h conn.c conn.h feed.c feed.h listen.c listen.h \
-             output.c output.h sink.c sink.h link.c link.h munger.c \
-             callback.c callback.h sealed.c sealed.h dial.c remote.c
+# Includes point only towards wire/, and only these files include the event loop.
+LOOP_FILES = conn.h dialog.h fatal.c feed.h front.c handshake.h link.h listen.h munger.c sealed.h \
+             sink.h topology.h
+loop_free  = $(filter-out $(LOOP_FILES:%=mpiexec_lite/%),$(wildcard mpiexec_lite/*.[ch]))
 layers:
 	@bad=0; look() { if grep -nE "$$1" $$2; then bad=1; fi; }; \
 	look '#include "(pmi2|pmix_ext|mpiexec_lite)/' "wire/*.[ch]"; \
@@ -150,19 +173,18 @@ layers:
 	look '#include <(ev|munge|hwloc)' "wire/*.[ch] pmi2/*.[ch] pmix_ext/*.[ch]"; \
 	look '#include <ev.h>|(^|[^.>_a-z])(fork|execve|recv|send|read|write|poll)\(' \
 	    "wire/*.[ch] $(filter-out pmi2/client% pmi2/lib_%,$(wildcard pmi2/*.c))"; \
-	look '#include <ev.h>' "$(filter-out $(addprefix mpiexec_lite/,$(LOOP_FILES)),$(wildcard mpiexec_lite/*.[ch]))"; \
+	look '#include <ev.h>' "$(loop_free)"; \
 	[ $$bad = 0 ] || { echo "layers: an include points the wrong way (above)"; exit 1; }
 
 SAN = -fsanitize=address,undefined -fno-sanitize-recover=all
 asan: test-deps
-	@ASAN_OPTIONS=disable_coredump=0 $(MAKE) --no-print-directory B=build/asan CFLAGS='-O1 -g -fno-omit-frame-pointer $(SAN)' \
-	    HARDEN= check-only
+	@ASAN_OPTIONS=disable_coredump=0 $(MAKE) --no-print-directory B=build/asan HARDEN= \
+	    CFLAGS='-O1 -g -fno-omit-frame-pointer $(SAN)' check-only
 
 SECS ?= 60
 FUZZ_FLAGS = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined,fuzzer-no-link
 $B/fuzz_%: $B/test/fuzz/fuzz_%.o $(everything)
-	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) -fsanitize=fuzzer $^ -lpthread $(LIBS_EV) $(LIBS_ELF) $(LIBS_SEAL) \
-	    $(LIBS_WIRE) -o $@
+	$(LD_TEST) -fsanitize=fuzzer -lpthread $(LIBS) -o $@
 fuzz-build: $(fuzzers:%=$B/fuzz_%)
 # T=frame: only that one.
 fuzz:
@@ -200,20 +222,24 @@ INCDIR  = $(PREFIX)/include/mpiexec_lite
 MANDIR  = $(PREFIX)/share/man
 COMPDIR = $(PREFIX)/share/bash-completion/completions
 DOCDIR  = $(PREFIX)/share/doc/mpiexec_lite
+UNITDIR = $(PREFIX)/lib/systemd
 D       = $(DESTDIR)
 install: all
 	install -d $D$(BINDIR) $D$(LIBDIR) $D$(PCDIR) $D$(INCDIR) $D$(MANDIR)/man1 $D$(MANDIR)/man3 \
-	    $D$(COMPDIR) $D$(DOCDIR)
-	install -m 755 $B/bin/mpiexec_lite $B/bin/pmi2_proxy $D$(BINDIR)
+	    $D$(COMPDIR) $D$(DOCDIR) $D$(UNITDIR)/system $D$(UNITDIR)/user
+	install -m 755 $B/bin/mpiexec_lite $B/bin/pmi2_proxy $B/bin/pmi2_server $D$(BINDIR)
 	install -m 755 $B/lib/libpmi2.so.0 $D$(LIBDIR)
 	ln -sf libpmi2.so.0 $D$(LIBDIR)/libpmi2.so
 	install -m 644 $B/lib/libpmi2.a $D$(LIBDIR)
 	install -m 644 pmi2/pmi2.h $D$(INCDIR)
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
 	    pmi2/pmi2.pc.in >$D$(PCDIR)/mpiexec_lite-pmi2.pc
-	install -m 644 $B/man/mpiexec_lite.1 mpiexec_lite/pmi2_proxy.1 $D$(MANDIR)/man1
+	install -m 644 $B/man/mpiexec_lite.1 mpiexec_lite/pmi2_proxy.1 mpiexec_lite/pmi2_server.1 \
+	    $D$(MANDIR)/man1
 	install -m 644 pmi2/libpmi2.3 $D$(MANDIR)/man3
 	install -m 644 $B/completion/mpiexec_lite $D$(COMPDIR)
+	for u in system user; do sed 's|@BINDIR@|$(BINDIR)|' mpiexec_lite/pmi2_server.$$u.service \
+	    >$D$(UNITDIR)/$$u/pmi2_server.service || exit 1; done
 	install -m 644 README COPYING wire/FORMAT pmi2/PEERS $D$(DOCDIR)
 # Put libpmi2 on the default path, where it takes the place of Slurm's.
 install-libpmi2: install

@@ -32,6 +32,7 @@ static_assert(sizeof(enum launcher) == sizeof(int), "an enum travels as an int")
 
 static const struct field job_fields[] = {
     FIELD("job's name",       TEXT,     bundle, jobid, 0, 0),
+    FIELD("spawner's name",   OPTION,   bundle, spawner, 0, 0),
     FIELD("directory",        TEXT,     bundle, cwd, 0, 0),
     FIELD("trace",            BOOL,     bundle, trace, 0, 1),
     FIELD("umask",            UNSIGNED, bundle, umask, 0, 0777),
@@ -44,6 +45,7 @@ static const struct field job_fields[] = {
     FIELD("tree width",       INT,      bundle, plan.remote.tree_width, 0, MOST),
     FIELD("flat hosts",       INT,      bundle, plan.remote.flat_hosts, 0, MOST),
     FIELD("launch window",    INT,      bundle, plan.remote.window, 1, MOST),
+    FIELD("start window",     INT,      bundle, plan.start_window, 1, MOST),
     FIELD("launch time-out",  SECONDS,  bundle, plan.remote.patience, 0, 1e9),
     FIELD("heartbeat",        SECONDS,  bundle, plan.remote.heartbeat, 0, 1e9),
     FIELD("lease",            SECONDS,  bundle, plan.remote.lease, 0, 1e9),
@@ -60,6 +62,7 @@ static const struct field job_fields[] = {
     FIELD("PMI-1 version",    INT,      bundle, plan.pmi1_subversion, 1, 2),
     FIELD("keep going",       BOOL,     bundle, plan.keep_going, 0, 1),
     FIELD("verbosity",        INT,      bundle, plan.verbose, 0, INT32_MAX),
+    FIELD("network",          OPTION,   bundle, plan.dims, 0, 0),
 };
 
 static const struct field host_fields[] = {
@@ -68,6 +71,7 @@ static const struct field host_fields[] = {
     FIELD("slots",     INT,    host, slots, 1, PLAN_SLOTS_MAX),
     FIELD("binding",   OPTION, host, binding, 0, 0),
     FIELD("locality",  BOOL,   host, local, 0, 1),
+    FIELD("coordinates", OPTION, host, coords, 0, 0),
 };
 
 static const struct field app_fields[] = {
@@ -391,7 +395,7 @@ static bool get_hosts(struct reader *r, struct plan *p)
 {
     size_t n;
 
-    if (!get_items(r, "host", 12, PLAN_HOSTS_MAX, &n))
+    if (!get_items(r, "host", 13, PLAN_HOSTS_MAX, &n))
         return false;
     for (size_t i = 0; i < n; i++) {
         struct host *h = plan_add_host(p, NULL);
@@ -501,5 +505,6 @@ void bundle_clear(struct bundle *b)
     plan_clear(&b->plan);
     free(b->cwd);
     free(b->jobid);
+    free(b->spawner);
     *b = (struct bundle){ .envs = NULL };
 }

@@ -17,7 +17,8 @@ struct bundle {
     char            *cwd;        /* the launcher's directory; blocks' wdir is relative to it */
     unsigned         umask;      /* of the user */
     bool             trace;    /* the wire is traced */
-    char            *jobid;
+    char            *jobid, *spawner;    /* spawner: id of the job that has started it, or
+                                            NULL */
 };
 
 /* Append the bytes of a job.  envs: one list a block.  out->failed: no memory. */

@@ -1,14 +1,10 @@
 /* callback.h - proxies that call back (-launcher tcp and manual): the port they dial,
- * and their login.
- *
- * Everybody can connect; nobody gets anything before munge has said who it is
- * (login.h).  A connection that does not log in costs itself only. */
+ * and their login.  gate.h says what strangers can do. */
 #ifndef MPIEXEC_LITE_CALLBACK_H
 #define MPIEXEC_LITE_CALLBACK_H
 
 #include "wire/err.h"
 
-#include <ev.h>
 #include <stdbool.h>
 
 struct callback_ops {
@@ -29,6 +25,7 @@ struct callback_args {
     const char *munge_socket;        /* NULL: the usual one; borrowed */
 };
 
+struct ev_loop;
 struct callback;
 
 /* Listen, and see whether munge works.  NULL and e. */

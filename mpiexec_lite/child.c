@@ -2,7 +2,12 @@
  *
  * vfork: the child borrows our memory until it executes, so no page table is
  * copied, and how it failed is simply a variable.  Until then it may only make
- * system calls; all signals are blocked, so that no handler runs in it. */
+ * system calls; all signals are blocked, so that no handler runs in it.
+ *
+ * Of many, we wait for none before the next is made: each borrows our memory on a stack
+ * of its own (clone), and the kernel clears a word when it has given it back.  errno is
+ * shared for that moment: of two that fail at once one may tell the other's reason, but
+ * that it has failed never gets lost, and nobody is told of before all are through. */
 #include "mpiexec_lite/child.h"
 
 #include <errno.h>
@@ -10,8 +15,13 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -101,6 +111,8 @@ __attribute__((noreturn))
 static void run_child(const struct child_spec *spec, pid_t parent,
                       volatile struct outcome_note *note)
 {
+    int why;
+
     note->step = "set up";
     if (set_up(spec, parent) == 0) {
         note->step = "chdir";
@@ -112,7 +124,8 @@ static void run_child(const struct child_spec *spec, pid_t parent,
                 exec_script(spec);
         }
     }
-    note->errnum = errno;
+    why = errno;
+    note->errnum = why ? why : ECANCELED;        /* another of many has set it meanwhile */
     _exit(127);
 }
 
@@ -136,6 +149,108 @@ pid_t child_start(const struct child_spec *spec, const char **step)
     *step = note.step;
     errno = note.errnum;
     return note.errnum ? -1 : pid;
+}
+
+/* --- many -------------------------------------------------------------- */
+
+enum { STACK = 64 << 10 };
+
+struct child {
+    struct child_spec spec;
+    volatile struct outcome_note note;
+    pid_t  pid, parent;
+    pid_t  borrows;              /* the kernel's to clear: not 0 while it has our memory */
+};
+
+/* The address sanitizer does not know of other stacks. */
+static int at_a_time(int most)
+{
+#if defined __SANITIZE_ADDRESS__
+    most = 1;
+#elif defined __has_feature
+#if __has_feature(address_sanitizer)
+    most = 1;
+#endif
+#endif
+    return most;
+}
+
+int children_init(struct children *cs, int most)
+{
+    sigset_t all;
+
+    *cs = (struct children){ .most = at_a_time(most > 0 ? most : 1) };
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &cs->before);
+    cs->v = calloc((size_t)cs->most, sizeof *cs->v);
+    if (!cs->v)
+        return -1;
+    if (cs->most > 1)
+        cs->stacks = mmap(NULL, (size_t)cs->most * STACK, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (cs->stacks == MAP_FAILED)
+        cs->stacks = NULL;
+    return 0;
+}
+
+static int enter(void *arg)
+{
+    struct child *x = arg;
+
+    run_child(&x->spec, x->parent, &x->note);
+}
+
+void children_add(struct children *cs, const struct child_spec *spec)
+{
+    char *stack = cs->stacks ? cs->stacks + (size_t)(cs->n + 1) * STACK : NULL;
+    struct child *x = &cs->v[cs->n++];
+    const char *step;
+
+    x->spec = *spec;
+    x->parent = getpid();
+    x->borrows = 0;
+    x->note.step = "fork";
+    x->note.errnum = 0;
+    if (stack) {
+        x->borrows = 1;
+        x->pid = clone(enter, stack, CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD, x, NULL, NULL,
+                       &x->borrows);
+    } else {
+        x->pid = child_start(spec, &step);
+        x->note.step = step;
+    }
+    if (x->pid < 0) {
+        x->borrows = 0;
+        x->note.errnum = errno;
+    }
+}
+
+static void await_memory(struct child *x)
+{
+    while (__atomic_load_n(&x->borrows, __ATOMIC_ACQUIRE))
+        syscall(SYS_futex, &x->borrows, FUTEX_WAIT, 1, NULL, NULL, 0);
+}
+
+pid_t children_end(struct children *cs, int i, const char **step)
+{
+    struct child *x = &cs->v[i];
+
+    for (int k = i; k < cs->n; k++)      /* errno is ours alone only then */
+        await_memory(&cs->v[k]);
+    if (x->pid > 0 && x->note.errnum)
+        waitpid(x->pid, NULL, 0);
+    *step = x->note.step;
+    errno = x->note.errnum;
+    return x->note.errnum ? -1 : x->pid;
+}
+
+void children_clear(struct children *cs)
+{
+    sigprocmask(SIG_SETMASK, &cs->before, NULL);
+    if (cs->stacks)
+        munmap(cs->stacks, (size_t)cs->most * STACK);
+    free(cs->v);
+    *cs = (struct children){ 0 };
 }
 
 /* --- finding the program ----------------------------------------------- */

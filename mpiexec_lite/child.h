@@ -36,6 +36,25 @@ struct child_spec {
  * the name of what failed ("fork", "chdir", "exec"). */
 pid_t child_start(const struct child_spec *spec, const char **step);
 
+/* Many, without waiting for each: they execute side by side.  Not thread-safe, as it
+ * blocks all signals from init to clear. */
+struct child;
+struct children {
+    struct child *v;             /* owned */
+    char         *stacks;        /* owned; NULL: each is waited for after all */
+    int           n, most;       /* being started; how many at a time can be */
+    sigset_t      before;
+};
+/* 0, or -1: no memory; to be cleared either way. */
+int   children_init(struct children *cs, int most);
+/* Start one more of at most `most`.  What spec points to stays as it is until the last
+ * one has been ended; its descriptors may be closed. */
+void  children_add(struct children *cs, const struct child_spec *spec);
+/* How number i fared, as child_start tells it. */
+pid_t children_end(struct children *cs, int i, const char **step);
+/* After the last one, every one of them having been ended. */
+void  children_clear(struct children *cs);
+
 /* Find a program as a shell does: name with a '/' as it is (relative to dir, else
  * to the launcher's directory), else in the directories of `first`, then `path`
  * (colon lists, either may be NULL).  0 and out (size bytes), or -1: e says why

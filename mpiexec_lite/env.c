@@ -1,6 +1,8 @@
 /* env.c - see env.h */
 #include "mpiexec_lite/env.h"
 
+#include "wire/buf.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +11,7 @@
 static const char *const ours[] = {
     "PMI_FD", "PMI_PORT", "PMI_ID", "PMI_RANK", "PMI_SIZE", "PMI_JOBID", "PMI_SPAWNED",
     "PMI_HOSTNAME", "MPI_LOCALNRANKS", "MPI_LOCALRANKID",
+    "PMI_UNIVERSE_SIZE", "PMI_APPNUM", "PMI_PROCESS_MAPPING", "PMI_LOCAL_RANKS",
 };
 
 /* The version that the PMI v2 draft wants announced.  Any version is served; 1.1
@@ -155,6 +158,44 @@ int env_build(const struct plan *p, size_t app, char *const *inherited,
         add_versions(out) < 0)
         return err_set(e, ERR_NOMEM, "no memory for the environment");
     return 0;
+}
+
+/* NAME=TEXT, unless it is too long; text is used up. */
+static int add_constant(struct strlist *out, struct buf *text)
+{
+    int rc = 0;
+
+    if (text->failed)
+        rc = -1;
+    else if (text->len <= ENV_CONSTANT_MAX)
+        rc = strlist_add(out, buf_bytes(text));
+    buf_clear(text);
+    return rc;
+}
+
+static void list_ranks(const struct env_constants *c, struct buf *text)
+{
+    buf_str(text, "PMI_LOCAL_RANKS=");
+    for (int i = 0; i < c->nlocal && text->len <= ENV_CONSTANT_MAX; i++)
+        buf_printf(text, i ? ",%d" : "%d", c->local[i]);
+}
+
+int env_add_constants(const struct env_constants *c, struct strlist *out, struct err *e)
+{
+    struct buf text = BUF_INIT;
+    int rc = 0;
+
+    if (c->universe >= 0) {
+        buf_printf(&text, "PMI_UNIVERSE_SIZE=%d", c->universe);
+        rc = add_constant(out, &text);
+    }
+    buf_printf(&text, "PMI_APPNUM=%zu", c->appnum);
+    rc |= add_constant(out, &text);
+    buf_printf(&text, "PMI_PROCESS_MAPPING=%s", c->mapping);
+    rc |= add_constant(out, &text);
+    list_ranks(c, &text);
+    rc |= add_constant(out, &text);
+    return rc ? err_set(e, ERR_NOMEM, "no memory for the environment") : 0;
 }
 
 /* Where the next variable of a rank goes. */

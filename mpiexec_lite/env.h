@@ -27,6 +27,21 @@ enum {
 int env_build(const struct plan *p, size_t app, char *const *inherited,
               struct strlist *out, struct err *e);
 
+/* What is the same for all ranks of a block on a node as long as the job lives, so that
+ * nobody needs to ask the server for it: PMI_UNIVERSE_SIZE, PMI_APPNUM,
+ * PMI_PROCESS_MAPPING and PMI_LOCAL_RANKS.  (ParaStation sets the first two as well.)
+ * What is not known, or is longer than ENV_CONSTANT_MAX, is left out. */
+struct env_constants {
+    int         universe;    /* -1: not known */
+    size_t      appnum;
+    const char *mapping;
+    const int  *local;       /* the ranks on this node, in rising order */
+    int         nlocal;
+};
+enum { ENV_CONSTANT_MAX = 4096 };
+/* Add them to out.  0, or -1 and ERR_NOMEM. */
+int env_add_constants(const struct env_constants *c, struct strlist *out, struct err *e);
+
 /* True for a variable that the launcher sets itself, which the user cannot. */
 bool env_is_ours(const char *name, size_t len);
 

@@ -7,15 +7,16 @@
 
 void events_add(struct buf *out, const struct rank_end *x)
 {
-    uint32_t v[4] = { htole32((uint32_t)x->rank), htole32((uint32_t)x->wstatus),
-                      htole32((uint32_t)x->pid), htole32((uint32_t)x->pmi) };
+    uint32_t v[5] = { htole32((uint32_t)x->rank), htole32((uint32_t)x->wstatus),
+                      htole32((uint32_t)x->pid), htole32((uint32_t)x->pmi),
+                      htole32((uint32_t)x->job) };
 
     buf_add(out, v, sizeof v);
 }
 
 int events_next(const char **data, size_t *len, struct rank_end *x, struct err *e)
 {
-    uint32_t v[4];
+    uint32_t v[5];
 
     if (!*len)
         return 0;
@@ -25,6 +26,6 @@ int events_next(const char **data, size_t *len, struct rank_end *x, struct err *
     *data += sizeof v;
     *len -= sizeof v;
     *x = (struct rank_end){ (int)le32toh(v[0]), (int)le32toh(v[1]), (int)le32toh(v[2]),
-                            (int)le32toh(v[3]) };
+                            (int)le32toh(v[3]), (int)le32toh(v[4]) };
     return 1;
 }

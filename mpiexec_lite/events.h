@@ -12,6 +12,7 @@ enum { RANK_NEVER_RAN = -1 };        /* as a wait status */
 struct rank_end {
     int rank, wstatus, pid;
     int pmi;                         /* enum pmi_phase, when it ended */
+    int job;                         /* number of the job */
 };
 
 void events_add(struct buf *out, const struct rank_end *x);

@@ -111,8 +111,8 @@ int guard_run(const struct inherited *user, const struct dial_args *call)
     int in = -1, out = STDOUT_FILENO, fd[2];
     pid_t pid;
 
-    if ((call && dial(call, &in, &out) < 0) || say_who(out) < 0 || take_stream(&in, &out) < 0 || sweep_prepare() < 0 ||
-        pipe2(fd, O_CLOEXEC) < 0)
+    if ((call && dial(call, &in, &out) < 0) || say_who(out) < 0 ||
+        take_stream(&in, &out) < 0 || sweep_prepare() < 0 || pipe2(fd, O_CLOEXEC) < 0)
         return complain("cannot set up");
     pid = fork();
     if (pid < 0)

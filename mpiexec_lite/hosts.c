@@ -115,7 +115,7 @@ static int no_memory(struct err *e)
 
 void hosts_init(struct hosts *h, struct plan *plan)
 {
-    *h = (struct hosts){ .plan = plan };
+    *h = (struct hosts){ .plan = plan, .fixed = plan->nhosts };
     if (gethostname(h->own, sizeof h->own - 1) < 0 || !host_name_ok(h->own))
         snprintf(h->own, sizeof h->own, "localhost");
 }
@@ -234,9 +234,12 @@ static int add_pick(struct hosts *h, size_t node, int slots, struct err *e)
 static int find_or_add(struct hosts *h, const char *name, bool local, size_t *node,
                        struct err *e)
 {
+    size_t size = h->size ? h->size : 64;
     uint32_t *place;
 
-    if (h->plan->nhosts * 2 >= h->size && make_index(h, h->size ? h->size * 2 : 64, e) < 0)
+    while (size <= h->plan->nhosts * 2)
+        size *= 2;
+    if (size > h->size && make_index(h, size, e) < 0)
         return -1;
     place = find(h, name);
     if (!*place && !(local && h->local) && add_node(h, name, local, place, e) < 0)
@@ -268,6 +271,13 @@ int hosts_add_own(struct hosts *h, struct err *e)
     return hosts_add(h, h->own, &(struct mention){ 0 }, e);
 }
 
+int hosts_find(struct hosts *h, const char *name)
+{
+    if (is_local(h, name))
+        return (int)h->local - 1;
+    return h->size ? (int)*find(h, name) - 1 : -1;
+}
+
 /* --- all nodes, and those of one block ------------------------------------------ */
 
 /* The picked nodes, each once, become a's; what they hold is added to *slots. */
@@ -289,7 +299,7 @@ static int keep_picks(struct hosts *h, struct app *a, bool *seen, long *slots,
     return 0;
 }
 
-int hosts_pick(struct hosts *h, const char *list, struct app *a, long *slots,
+int hosts_pick(struct hosts *h, const char *list, const char *file, struct app *a, long *slots,
                struct err *e)
 {
     bool *seen;
@@ -298,7 +308,7 @@ int hosts_pick(struct hosts *h, const char *list, struct app *a, long *slots,
     h->npicks = 0;
     h->picking = true;
     *slots = 0;
-    rc = hosts_add_list(h, list, e);
+    rc = file ? hosts_add_text(h, list, file, e) : hosts_add_list(h, list, e);
     h->picking = false;
     if (rc < 0)
         return -1;

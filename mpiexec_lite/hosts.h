@@ -45,7 +45,7 @@ struct hosts {               /* nodes being put together */
     struct ifaddrs *addresses;       /* owned; NULL before the first literal address */
 };
 
-/* plan has no hosts yet and outlives h. */
+/* plan outlives h.  The hosts that it has are known, and their slots fixed. */
 void hosts_init(struct hosts *h, struct plan *plan);
 void hosts_clear(struct hosts *h);       /* the plan keeps its hosts */
 
@@ -57,11 +57,14 @@ int  hosts_add_own(struct hosts *h, struct err *e);
 int  hosts_add_list(struct hosts *h, const char *list, struct err *e);
 int  hosts_add_text(struct hosts *h, const char *text, const char *file, struct err *e);
 
-/* The list of one block: what it names is added and becomes a->nodes.  *slots is what
- * the block may hold: slots of the list; where it says nothing, those that a fixed
- * node has, or one. */
-int  hosts_pick(struct hosts *h, const char *list, struct app *a, long *slots,
+/* The list of one block, or the text of this file: what it names is added and becomes
+ * a->nodes.  *slots is what the block may hold: slots of the list; where it says nothing,
+ * those that a fixed node has, or one. */
+int  hosts_pick(struct hosts *h, const char *list, const char *file, struct app *a, long *slots,
                 struct err *e);
+
+/* The node that this name stands for, or -1. */
+int  hosts_find(struct hosts *h, const char *name);
 
 /* Order the nodes by their slots; equal ones stay as they are. */
 int  hosts_order(struct hosts *h, bool descending, struct err *e);

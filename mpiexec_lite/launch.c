@@ -44,12 +44,15 @@ __attribute__((format(printf, 2, 3)))
 static void tell(struct launch *l, const char *fmt, ...)
 {
     char text[2048];
+    int n = 0;
     va_list ap;
 
     if (l->told++ >= MAX_LINES)
         return;
+    if (l->number)
+        n = snprintf(text, sizeof text, "job %d: ", l->number);
     va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
+    vsnprintf(text + n, sizeof text - (size_t)n, fmt, ap);
     va_end(ap);
     l->ops->tell(l->host, text);
 }
@@ -149,7 +152,8 @@ void launch_node_lost(struct launch *l, double now, const char *text)
 {
     if (l->ending)
         return;
-    tell(l, "%s", text);
+    if (*text)
+        tell(l, "%s", text);
     if (!l->keep_going)
         end_job(l, now, EXIT_LAUNCHER, STEP_TERM);
     else if (!l->status)
@@ -334,6 +338,11 @@ void launch_signal(struct launch *l, double now, int signo)
     end_job(l, now, 128 + signo, step);
 }
 
+void launch_end(struct launch *l, double now, int status)
+{
+    end_job(l, now, status, STEP_TERM);
+}
+
 void launch_broken(struct launch *l, double now, int status, const char *text)
 {
     if (l->ending)
@@ -389,6 +398,7 @@ void launch_tick(struct launch *l, double now)
         end_stuck(l, now);
     if (due(l->deadline, now)) {
         tell(l, "time is up: APPLICATION TIMED OUT");
+        l->timed_out = true;
         end_job(l, now, EXIT_TIMEOUT, STEP_TERM);
     }
 }
@@ -432,7 +442,8 @@ static void tell_nonzero(struct launch *l)
         last = last_alike_there(l, r);
         if (last > r)
             tell(l, "ranks %d-%d on %s (%s) exited with %d", r, last,
-                 l->hostname(l->host, r), l->program(l->host, r), shell_status(l->ranks[r].wstatus));
+                 l->hostname(l->host, r), l->program(l->host, r),
+                 shell_status(l->ranks[r].wstatus));
         else
             tell(l, "%s exited with %d", who(l, r).text, shell_status(l->ranks[r].wstatus));
         r = last;

@@ -53,6 +53,7 @@ struct rank_state {
 struct launch {                  /* the run being decided */
     const struct launch_ops *ops;
     void        *host;
+    int          number;         /* of the job, for messages; 0: the only one there was */
     const char *(*hostname)(void *host, int rank);   /* for messages: where it runs */
     const char *(*program)(void *host, int rank);    /* and its short name */
     bool         end_on_nonzero, keep_going;
@@ -69,6 +70,7 @@ struct launch {                  /* the run being decided */
     int          next_kill;      /* index into the escalation; see launch.c */
     double       kill_at;        /* when the next step is due; 0: none */
     double       deadline;       /* -timeout; 0: none */
+    bool         timed_out;      /* it has come */
     int          told;           /* lines told so far */
 };
 
@@ -98,6 +100,8 @@ void launch_stuck(struct launch *l, double now, int missing, int waiting);
 void launch_ended(struct launch *l, double now, int rank, int wstatus);
 /* A signal to the launcher: INT, TERM, HUP end the job; others are forwarded. */
 void launch_signal(struct launch *l, double now, int signo);
+/* It ends for a reason that has been told. */
+void launch_end(struct launch *l, double now, int status);
 /* The launcher itself cannot go on; text says why. */
 void launch_broken(struct launch *l, double now, int status, const char *text);
 /* The reader of our output is gone: end quietly with 141. */

@@ -24,10 +24,9 @@ struct listener {
     ev_timer        again;
 };
 
-/* The owner of the socket that is bound to `port` of 127.0.0.1 and connected to
- * `to`: /proc/net/tcp has it.  0 and *uid, or -1.  Only an established socket
- * counts: one that its process has closed is listed as root's. */
-static int owner_of(unsigned port, unsigned to, uid_t *uid)
+/* /proc/net/tcp has it.  Only an established socket counts: one that its process has
+ * closed is listed as root's. */
+int listen_owner(unsigned port, unsigned to, uid_t *uid)
 {
     FILE *f = fopen("/proc/net/tcp", "re");
     char line[512];
@@ -37,7 +36,8 @@ static int owner_of(unsigned port, unsigned to, uid_t *uid)
     while (f && rc < 0 && fgets(line, sizeof line, f))
         if (sscanf(line, " %*u: %x:%x %x:%x %x %*x:%*x %*x:%*x %*x %u", &here, &hport, &there,
                    &tport, &state, &owner) == 6 &&
-            state == TCP_ESTABLISHED && here == local && there == local && hport == port && tport == to) {
+            state == TCP_ESTABLISHED && here == local && there == local && hport == port &&
+            tport == to) {
             *uid = owner;
             rc = 0;
         }
@@ -51,7 +51,7 @@ static bool is_ours(struct listener *l, const struct sockaddr_in *peer)
     uid_t uid;
 
     if (peer->sin_family != AF_INET || peer->sin_addr.s_addr != htonl(INADDR_LOOPBACK) ||
-        owner_of(ntohs(peer->sin_port), l->port, &uid) < 0) {
+        listen_owner(ntohs(peer->sin_port), l->port, &uid) < 0) {
         l->ops->refused(l->host, "PMI port: the owner of a connection is not known: refused");
         return false;
     }

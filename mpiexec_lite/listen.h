@@ -10,6 +10,7 @@
 
 #include <ev.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct listener;
 
@@ -21,6 +22,10 @@ struct listen_ops {
 /* Listen on a free port of 127.0.0.1.  NULL and e on failure. */
 struct listener *listen_start(struct ev_loop *loop, const struct listen_ops *ops, void *host,
                               struct err *e);
+/* The user who owns the socket that is bound to `port` of 127.0.0.1 and connected to
+ * `to`: 0 and *uid, or -1: it is not there, or closed. */
+int         listen_owner(unsigned port, unsigned to, uid_t *uid);
+
 const char *listen_address(const struct listener *l);    /* "127.0.0.1:PORT" */
 void        listen_accept(struct listener *l);           /* all that are waiting */
 void        listen_stop(struct listener *l);             /* NULL is fine */

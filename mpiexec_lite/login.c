@@ -1,26 +1,9 @@
-/* login.c - see login.h */
-#include "mpiexec_lite/login.h"
+/* login.c - see login.h.  Here: its course. */
+#include "mpiexec_lite/login_impl.h"
 
 #include <assert.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define VERSION_TAG "mpiexec_lite-login/1"
-#define HELLO       "mpiexec_lite-login "
-#define CREDENTIAL  "MUNGE:"
-#define OUR_VERSION 1L
-
-enum {
-    HELLO_LINE = 128,                    /* most bytes of a server's first line */
-    /* Names at their longest, the rest as it is, lengths: an ask of this size is never
-     * moved, so no copy of a key stays behind. */
-    PAYLOAD_ROOM = 2 * LOGIN_NAME + 3 * 32 + 64 + 8 * 2,
-    HELLO_ROOM = sizeof HELLO + 16 + 2 * LOGIN_NONCE
-};
-
-_Static_assert((int)PAYLOAD_ROOM <= (int)MUNGER_PAYLOAD, "a payload that munger takes");
-_Static_assert((int)HELLO_ROOM <= (int)HELLO_LINE, "a line that a client takes");
 
 enum state { S_HELLO, S_ENCODE, S_PEER, S_DECODE, S_ACCEPTED, S_REFUSED };
 
@@ -38,14 +21,6 @@ static const enum login_want wants[] = {
     [S_HELLO] = LOGIN_READ, [S_ENCODE] = LOGIN_ENCODE, [S_PEER] = LOGIN_READ,
     [S_DECODE] = LOGIN_DECODE, [S_ACCEPTED] = LOGIN_ACCEPTED, [S_REFUSED] = LOGIN_REFUSED,
 };
-
-static const char *const side_name[2] = { [LOGIN_CLIENT] = "client",
-                                          [LOGIN_SERVER] = "server" };
-
-static enum login_side other(enum login_side side)
-{
-    return side == LOGIN_CLIENT ? LOGIN_SERVER : LOGIN_CLIENT;
-}
 
 static enum login_want want(const struct login *l)
 {
@@ -73,234 +48,7 @@ static enum login_want proceed(struct login *l)
     return want(l);
 }
 
-/* --- payloads ------------------------------------------------------------ */
-
-/* A field of a payload: what it must be, or where it goes. */
-struct field {
-    const char *name;
-    const void *must;                    /* or NULL */
-    unsigned char *to;
-    size_t      len;
-};
-
-enum { FIELDS = 8 };
-
-static void put_node(unsigned char to[4], int node)
-{
-    for (int i = 0; i < 4; i++)
-        to[i] = (unsigned char)((unsigned)node >> 8 * (3 - i));
-}
-
-static uint32_t get_node(const unsigned char from[4])
-{
-    return (uint32_t)from[0] << 24 | (uint32_t)from[1] << 16 | (uint32_t)from[2] << 8 | from[3];
-}
-
-/* The fields of what `maker` makes, in order.  What the maker alone knows is to be
- * taken from the payload when it is read. */
-static void lay_out(struct login *l, enum login_side maker, unsigned char node[4],
-                    struct field f[FIELDS])
-{
-    bool ours = maker == l->side, know_node = ours || l->side == LOGIN_CLIENT;
-    bool know_nonce = ours || l->side == LOGIN_CLIENT;
-    unsigned char *nonce = l->nonce[maker], *key = l->key[maker];
-    const char *tag = VERSION_TAG, *role = side_name[maker];
-    const struct field all[FIELDS] = {
-        { "protocol version", tag, NULL, strlen(tag) },
-        { "role", role, NULL, strlen(role) },
-        { "job", l->conf.job, NULL, strlen(l->conf.job) },
-        { "node", know_node ? node : NULL, node, 4 },
-        { "nonce", know_nonce ? nonce : NULL, nonce, LOGIN_NONCE },
-        { "connection", l->nonce[other(maker)], NULL, LOGIN_NONCE },
-        { "address", l->conf.address, NULL, strlen(l->conf.address) },
-        { "key part", ours ? key : NULL, key, SEAL_KEY },
-    };
-
-    memcpy(f, all, sizeof all);
-}
-
-/* l->ask = our payload. */
-static int make_payload(struct login *l)
-{
-    struct field f[FIELDS];
-    unsigned char node[4];
-
-    put_node(node, l->node);
-    lay_out(l, l->side, node, f);
-    seal_wipe_buf(&l->ask);
-    if (!buf_room(&l->ask, PAYLOAD_ROOM))
-        return err_set(&l->e, ERR_NOMEM, "out of memory");
-    for (int i = 0; i < FIELDS; i++) {
-        buf_char(&l->ask, (char)(f[i].len >> 8));
-        buf_char(&l->ask, (char)(f[i].len & 0xFF));
-        buf_add(&l->ask, f[i].must, f[i].len);
-    }
-    return 0;
-}
-
-/* Take one field off the front of *at.  False when the payload ends before it does. */
-static bool take_field(const unsigned char **at, const unsigned char *end,
-                       const unsigned char **field, size_t *len)
-{
-    if (end - *at < 2)
-        return false;
-    *len = (size_t)(*at)[0] << 8 | (*at)[1];
-    *field = *at + 2;
-    if ((size_t)(end - *field) < *len)
-        return false;
-    *at = *field + *len;
-    return true;
-}
-
-static int check_field(const struct field *f, const unsigned char *said, size_t len,
-                       struct err *e)
-{
-    if (len == f->len && !f->must)
-        memcpy(f->to, said, len);
-    else if (len != f->len || !seal_equal(said, f->must, len))
-        return err_set(e, ERR_INVALID_VAL, "the credential is for another %s", f->name);
-    return 0;
-}
-
-/* The peer's payload must say what it must. */
-static int check_payload(struct login *l, const void *payload, size_t len)
-{
-    const unsigned char *at = payload, *end = at + len, *said;
-    struct field f[FIELDS];
-    unsigned char node[4];
-    size_t n;
-
-    put_node(node, l->conf.node);
-    lay_out(l, other(l->side), node, f);
-    for (int i = 0; i < FIELDS; i++) {
-        if (!take_field(&at, end, &said, &n))
-            return err_set(&l->e, ERR_INVALID_VAL, "the credential does not say its %s",
-                           f[i].name);
-        if (check_field(&f[i], said, n, &l->e) < 0)
-            return -1;
-    }
-    if (at != end)
-        return err_set(&l->e, ERR_INVALID_VAL, "the credential says too much");
-    if (l->side == LOGIN_SERVER && get_node(node) >= (uint32_t)l->conf.nodes)
-        return err_set(&l->e, ERR_INVALID_VAL, "no node %" PRIu32 " in this job",
-                       get_node(node));
-    l->node = (int)get_node(node);
-    return 0;
-}
-
-static int check_uid(struct login *l, uid_t uid)
-{
-    if (uid == l->conf.uid)
-        return 0;
-    return err_set(&l->e, ERR_INVALID_VAL, "the credential is uid %ld's, want %ld", (long)uid,
-                   (long)l->conf.uid);
-}
-
-/* --- lines ---------------------------------------------------------------- */
-
-/* Does the line begin as it must, as far as it has come? */
-static bool begins(const struct buf *in, const char *with)
-{
-    size_t n = strlen(with);
-
-    return !memcmp(buf_bytes(in), with, in->len < n ? in->len : n);
-}
-
-/* Length of the line at the front of in, newline included; 0: not complete; -1: it
- * never can be right. */
-static long line_length(struct login *l, const struct buf *in, const char *begin, size_t max)
-{
-    const char *end;
-
-    if (!in->len)
-        return 0;
-    if (!begins(in, begin))
-        return err_set(&l->e, ERR_INVALID_VAL, l->side == LOGIN_SERVER ?
-                       "the peer sent no munge credential" :
-                       "what answers at the launcher's address is no mpiexec_lite");
-    end = memchr(buf_bytes(in), '\n', in->len < max ? in->len : max);
-    if (end)
-        return end - buf_bytes(in) + 1;
-    if (in->len >= max)
-        return err_set(&l->e, ERR_LENGTH, "a line of more than %zu bytes", max);
-    return 0;
-}
-
-static int hex_digit(char c)
-{
-    static const char digits[] = "0123456789abcdef";
-    const char *at = c ? strchr(digits, c) : NULL;
-
-    return at ? (int)(at - digits) : -1;
-}
-
-/* Exactly n bytes in hex, then the line's end.  0, or -1. */
-static int read_hex(unsigned char *to, size_t n, const char *text, const char *end)
-{
-    if ((size_t)(end - text) != 2 * n)
-        return -1;
-    for (size_t i = 0; i < n; i++) {
-        int hi = hex_digit(text[2 * i]), lo = hex_digit(text[2 * i + 1]);
-
-        if (hi < 0 || lo < 0)
-            return -1;
-        to[i] = (unsigned char)(hi << 4 | lo);
-    }
-    return 0;
-}
-
-static void write_hello(struct login *l, struct buf *out)
-{
-    buf_printf(out, HELLO "%ld ", OUR_VERSION);
-    for (int i = 0; i < LOGIN_NONCE; i++)
-        buf_printf(out, "%02x", l->nonce[LOGIN_SERVER][i]);
-    buf_char(out, '\n');
-}
-
-/* end: the newline. */
-static int read_hello(struct login *l, const char *line, const char *end)
-{
-    const char *at = line + strlen(HELLO);
-    long version = 0;
-
-    for (; at < end && *at >= '0' && *at <= '9' && version < 100000; at++)
-        version = version * 10 + (*at - '0');
-    if (at == end || *at != ' ' || at == line + strlen(HELLO))
-        return err_set(&l->e, ERR_INVALID_VAL, "the launcher's first line is not understood");
-    if (version != OUR_VERSION)
-        return err_set(&l->e, ERR_INVALID_VAL, "the launcher logs proxies in by version %ld, "
-                       "this proxy by version %ld: install the same mpiexec_lite on all nodes",
-                       version, OUR_VERSION);
-    if (read_hex(l->nonce[LOGIN_SERVER], LOGIN_NONCE, at + 1, end) < 0)
-        return err_set(&l->e, ERR_INVALID_VAL, "the launcher's first line is not understood");
-    return make_payload(l);
-}
-
-/* Only what may be in a credential comes to munge. */
-static bool is_credential(const char *text, size_t len)
-{
-    static const char may[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                              "0123456789+/=";
-    size_t n = strlen(CREDENTIAL);
-
-    if (len < n + 2 || memcmp(text, CREDENTIAL, n) || text[len - 1] != ':')
-        return false;
-    for (; n < len - 1; n++)
-        if (!memchr(may, text[n], sizeof may - 1))
-            return false;
-    return true;
-}
-
-static int read_credential(struct login *l, const char *line, const char *end)
-{
-    if (!is_credential(line, (size_t)(end - line)))
-        return err_set(&l->e, ERR_INVALID_VAL, "the peer sent no munge credential");
-    seal_wipe_buf(&l->ask);
-    buf_add(&l->ask, line, (size_t)(end - line));
-    if (l->ask.failed)
-        return err_set(&l->e, ERR_NOMEM, "out of memory");
-    return 0;
-}
+/* --- what comes ------------------------------------------------------------- */
 
 enum login_want login_input(struct login *l, struct buf *in)
 {
@@ -310,7 +58,7 @@ enum login_want login_input(struct login *l, struct buf *in)
 
     if (want(l) != LOGIN_READ)
         return want(l);
-    n = line_length(l, in, hello ? HELLO : CREDENTIAL, hello ? HELLO_LINE : LOGIN_LINE);
+    n = login_line_length(l, in, hello);
     if (n == 0)
         return LOGIN_READ;
     if (n < 0)
@@ -322,7 +70,7 @@ enum login_want login_input(struct login *l, struct buf *in)
         err_set(&l->e, ERR_INVALID_VAL, "the peer speaks out of turn");
         return refuse(l);
     }
-    if ((hello ? read_hello(l, line, end) : read_credential(l, line, end)) < 0)
+    if ((hello ? login_read_hello(l, line, end) : login_read_credential(l, line, end)) < 0)
         return refuse(l);
     buf_consume(in, (size_t)n);
     return proceed(l);
@@ -332,7 +80,7 @@ enum login_want login_input(struct login *l, struct buf *in)
 
 static int send_credential(struct login *l, const struct munge_result *r, struct buf *out)
 {
-    if (!is_credential(r->data, r->len) || r->len + 1 > LOGIN_LINE)
+    if (!login_is_credential(r->data, r->len) || r->len + 1 > LOGIN_LINE)
         return err_set(&l->e, ERR_OTHER, "munge made a credential of an unknown form");
     if (!buf_room(out, r->len + 1))
         return err_set(&l->e, ERR_NOMEM, "out of memory");
@@ -367,7 +115,7 @@ static enum login_want encoded(struct login *l, const struct munge_result *r,
     if (send_credential(l, r, out) < 0)
         return refuse(l);
     /* Only now: a place that was taken for a login that then failed would be lost. */
-    if (l->side == LOGIN_SERVER && !l->conf.claim(l->conf.host, l->node)) {
+    if (l->side == LOGIN_SERVER && l->conf.claim && !l->conf.claim(l->conf.host, l->node)) {
         buf_cut(out, before);
         err_set(&l->e, ERR_OTHER, "node %d has logged in already", l->node);
         l->node = -1;                    /* whoever has the place is not to suffer for it */
@@ -386,7 +134,7 @@ static void say_time(struct login *l, const struct munge_result *r)
     const char *what = r->code == MUNGE_EXPIRED ? "expired" : "rewound";
     int64_t s = r->decoded > r->encoded ? r->decoded - r->encoded : r->encoded - r->decoded;
 
-    if (check_uid(l, r->uid) < 0 || check_payload(l, r->data, r->len) < 0)
+    if (login_check_uid(l, r->uid) < 0 || login_check_payload(l, r->data, r->len) < 0)
         err_context(&l->e, "munge credential %s", what);
     else
         err_set(&l->e, ERR_OTHER, "munge credential %s: clocks differ by ~%" PRId64 " s",
@@ -404,9 +152,9 @@ static enum login_want decoded(struct login *l, const struct munge_result *r)
         err_set(&l->e, ERR_OTHER, "%s", r->text);
         return refuse(l);
     }
-    if (check_uid(l, r->uid) < 0 || check_payload(l, r->data, r->len) < 0)
+    if (login_check_uid(l, r->uid) < 0 || login_check_payload(l, r->data, r->len) < 0)
         return refuse(l);
-    if (l->side == LOGIN_SERVER && make_payload(l) < 0)
+    if (l->side == LOGIN_SERVER && login_make_payload(l) < 0)
         return refuse(l);
     if (l->side == LOGIN_CLIENT)
         make_keys(l);
@@ -427,8 +175,9 @@ enum login_want login_munged(struct login *l, const struct munge_result *r, stru
 static int check_conf(struct login *l)
 {
     size_t job = strlen(l->conf.job), address = strlen(l->conf.address);
+    bool right = l->conf.purpose == LOGIN_NAMES ? !job : job && job <= LOGIN_NAME;
 
-    if (!job || job > LOGIN_NAME || !address || address > LOGIN_NAME)
+    if (!right || !address || address > LOGIN_NAME)
         return err_set(&l->e, ERR_LENGTH, "job id and address have 1 to %d bytes", LOGIN_NAME);
     return 0;
 }
@@ -437,8 +186,8 @@ enum login_want login_start(struct login *l, enum login_side side,
                             const struct login_conf *conf, const unsigned char *random,
                             struct buf *out)
 {
-    assert((conf->claim != NULL) == (side == LOGIN_SERVER));
-    *l = (struct login){ .conf = *conf, .side = side, .ask = BUF_INIT };
+    assert((conf->claim != NULL) == (side == LOGIN_SERVER && conf->purpose == LOGIN_PROXY));
+    *l = (struct login){ .conf = *conf, .side = side, .ask = BUF_INIT, .reader = conf->uid };
     l->node = side == LOGIN_CLIENT ? conf->node : -1;
     l->state = side == LOGIN_CLIENT ? S_HELLO : S_PEER;
     memcpy(l->nonce[side], random, LOGIN_NONCE);
@@ -446,7 +195,7 @@ enum login_want login_start(struct login *l, enum login_side side,
     if (check_conf(l) < 0)
         return refuse(l);
     if (side == LOGIN_SERVER)
-        write_hello(l, out);
+        login_write_hello(l, out);
     if (out->failed) {
         err_set(&l->e, ERR_NOMEM, "out of memory");
         return refuse(l);
@@ -457,19 +206,22 @@ enum login_want login_start(struct login *l, enum login_side side,
 enum login_want login_end(struct login *l, const char *why)
 {
     static const char *const waiting[2][S_REFUSED] = {
-        [LOGIN_CLIENT] = { [S_HELLO] = "for the launcher's first line",
-                           [S_ENCODE] = "for munge",
-                           [S_PEER] = "for the launcher's credential: its own messages say "
-                                      "why it refused this node",
-                           [S_DECODE] = "for munge" },
-        [LOGIN_SERVER] = { [S_HELLO] = "", [S_PEER] = "for its credential",
-                           [S_DECODE] = "for munge", [S_ENCODE] = "for munge" },
+        [LOGIN_CLIENT] = { [S_HELLO] = "first line", [S_PEER] = "credential: its own messages "
+                           "say why it refused this node" },
+        [LOGIN_SERVER] = { [S_HELLO] = "", [S_PEER] = "credential" },
     };
+    const char *what = l->state < S_REFUSED ? waiting[l->side][l->state] : NULL;
 
     if (l->state == S_REFUSED)
         return LOGIN_REFUSED;
-    err_set(&l->e, ERR_OTHER, "%s while waiting %s", why,
-            l->state == S_ACCEPTED ? "for nothing" : waiting[l->side][l->state]);
+    if (!what)
+        err_set(&l->e, ERR_OTHER, "%s while waiting for %s", why,
+                l->state == S_ACCEPTED ? "nothing" : "munge");
+    else if (l->side == LOGIN_SERVER)
+        err_set(&l->e, ERR_OTHER, "%s while waiting for its %s", why, what);
+    else
+        err_set(&l->e, ERR_OTHER, "%s while waiting for %s's %s", why,
+                login_purposes[l->conf.purpose].server, what);
     return refuse(l);
 }
 

@@ -3,8 +3,10 @@
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/front.h"
 #include "mpiexec_lite/launch.h"
+#include "mpiexec_lite/naming_start.h"
 #include "mpiexec_lite/opts.h"
 #include "mpiexec_lite/root.h"
+#include "mpiexec_lite/single.h"
 #include "mpiexec_lite/sweep.h"
 #include "mpiexec_lite/trace.h"
 
@@ -76,7 +78,7 @@ static int find_programs(const struct plan *p, const struct placement *place, ch
         struct err e = { 0 };
         int status;
 
-        if (!is_here(p, place, a))
+        if (!is_here(p, place, a) || plan_is_single(p))
             continue;
         if (program_find(app->argv.v[0], app->wdir, app->path, path ? path : "/usr/bin:/bin",
                          found, sizeof found, &status, &e) < 0)
@@ -128,7 +130,7 @@ static void hold_signals(void)
     sigprocmask(SIG_SETMASK, &all, NULL);
 }
 
-static int start(const struct plan *p, struct root_args *args, int *signo)
+static int start(const struct plan *p, struct root_args *args, int *signo, struct err *e)
 {
     struct front_args front = { .plan = p, .forward_input = forwards_input(p, args->place) };
     int fd[2], status;
@@ -140,6 +142,8 @@ static int start(const struct plan *p, struct root_args *args, int *signo)
         dup2(args->input, STDIN_FILENO);         /* the front end reads that */
     if (front.forward_input)
         args->input = -1;
+    if (plan_is_single(p) && single_begin(p, &args->program, e) < 0)
+        return complain(e->text, EXIT_LAUNCHER);
     if (sweep_prepare() < 0 ||
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) < 0)
         return complain(strerror(errno), EXIT_LAUNCHER);
@@ -149,6 +153,8 @@ static int start(const struct plan *p, struct root_args *args, int *signo)
     if (front.root == 0)
         be_root(args, fd);
     close(fd[1]);
+    if (p->single_fd)
+        close(p->single_fd);             /* the root's */
     if (front.root < 0) {
         close(fd[0]);
         return complain(strerror(errno), EXIT_LAUNCHER);
@@ -159,7 +165,7 @@ static int start(const struct plan *p, struct root_args *args, int *signo)
     return status;
 }
 
-static int run_plan(const struct plan *p, int *signo)
+static int run_plan(struct plan *p, int *signo)
 {
     char **programs = calloc(p->napps, sizeof *programs);
     struct inherited user;
@@ -174,14 +180,16 @@ static int run_plan(const struct plan *p, int *signo)
     inherited_save(&user);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGCHLD, SIG_DFL);
-    if (place_ranks(p, &place, &e) < 0)
+    if (place_ranks(p, NULL, &place, &e) < 0)
         status = complain(e.text, EXIT_USAGE);
     else
         status = find_programs(p, &place, programs);
     if (status == 0 && p->trace && (args.trace = trace_open(p->trace, &e)) < 0)
         status = complain(e.text, EXIT_USAGE);
+    if (status == 0 && p->nameserver && !strcmp(p->nameserver, "start") && naming_start(&e) < 0)
+        status = complain(e.text, EXIT_LAUNCHER);
     if (status == 0)
-        status = start(p, &args, signo);
+        status = start(p, &args, signo, &e);
     if (args.trace >= 0)
         close(args.trace);
     for (size_t a = 0; a < p->napps; a++)

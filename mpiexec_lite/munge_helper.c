@@ -175,20 +175,20 @@ static void too_long(struct helper *h, struct munge_answer *a, size_t len, size_
     say(h, "munge: its answer has %zu bytes, at most %zu", len, size);
 }
 
-static void encode(struct helper *h, struct munge_ctx *ctx, const char *payload, size_t len,
-                   struct munge_answer *a, char *to)
+static void encode(struct helper *h, struct munge_ctx *ctx, const struct munge_question *q,
+                   const char *payload, struct munge_answer *a, char *to)
 {
     char *cred = NULL;
     size_t n;
 
     if (h->lib.ctx_set(ctx, OPT_TTL, TTL) != MUNGE_OK ||
-        h->lib.ctx_set(ctx, OPT_UID_RESTRICTION, geteuid()) != MUNGE_OK ||
+        h->lib.ctx_set(ctx, OPT_UID_RESTRICTION, (uid_t)q->reader) != MUNGE_OK ||
         h->lib.ctx_set(ctx, OPT_CIPHER, CIPHER_AES128) != MUNGE_OK ||
         h->lib.ctx_set(ctx, OPT_MAC, MAC_SHA256) != MUNGE_OK) {
         say(h, "munge: a credential cannot be restricted as it must be");
         return;
     }
-    a->code = h->lib.encode(&cred, ctx, payload, (int)len);
+    a->code = h->lib.encode(&cred, ctx, payload, (int)q->len);
     if (a->code != MUNGE_OK)
         say_why(h, ctx, a->code);
     n = cred ? strlen(cred) : 0;
@@ -271,7 +271,7 @@ static void serve(struct helper *h, const struct munge_question *q, const char *
         if (q->decode)
             decode(h, ctx, in, a, out);
         else
-            encode(h, ctx, in, q->len, a, out);
+            encode(h, ctx, q, in, a, out);
     }
     h->lib.ctx_destroy(ctx);
 }

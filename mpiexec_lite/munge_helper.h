@@ -12,6 +12,7 @@
 struct munge_question {
     uint32_t decode;                     /* else encode */
     uint32_t len;                        /* bytes that follow, up to MUNGER_CREDENTIAL */
+    uint32_t reader;                     /* encode: the uid that may decode it */
 };
 
 struct munge_answer {                    /* the fields of struct munge_result */

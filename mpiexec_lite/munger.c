@@ -253,10 +253,9 @@ static int start_helper(struct munger *m, struct err *e)
     return 0;
 }
 
-static int ask(struct munger *m, bool is_decode, const void *data, size_t len,
+static int ask(struct munger *m, const struct munge_question *q, const void *data,
                munge_done *done, void *user, struct err *e)
 {
-    struct munge_question q = { is_decode, (uint32_t)len };
     size_t before;
 
     if (m->n == MUNGER_FLIGHT)
@@ -264,8 +263,8 @@ static int ask(struct munger *m, bool is_decode, const void *data, size_t len,
     if (start_helper(m, e) < 0)
         return -1;
     before = m->out.len;
-    buf_add(&m->out, &q, sizeof q);
-    buf_add(&m->out, data, len);
+    buf_add(&m->out, q, sizeof *q);
+    buf_add(&m->out, data, q->len);
     if (m->out.failed) {
         m->out.failed = false;
         buf_cut(&m->out, before);
@@ -280,21 +279,25 @@ static int ask(struct munger *m, bool is_decode, const void *data, size_t len,
     return 0;
 }
 
-int munger_encode(struct munger *m, const void *payload, size_t len, munge_done *done,
-                  void *user, struct err *e)
+int munger_encode(struct munger *m, const void *payload, size_t len, uid_t reader,
+                  munge_done *done, void *user, struct err *e)
 {
+    struct munge_question q = { .len = (uint32_t)len, .reader = reader };
+
     if (len > MUNGER_PAYLOAD)
         return err_set(e, ERR_LENGTH, "munge: a payload of %zu bytes, at most %d", len,
                        MUNGER_PAYLOAD);
-    return ask(m, false, payload, len, done, user, e);
+    return ask(m, &q, payload, done, user, e);
 }
 
 int munger_decode(struct munger *m, const char *credential, size_t len, munge_done *done,
                   void *user, struct err *e)
 {
+    struct munge_question q = { .decode = true, .len = (uint32_t)len };
+
     if (len > MUNGER_CREDENTIAL || memchr(credential, '\0', len))
         return err_set(e, ERR_LENGTH, "munge: not a credential");
-    return ask(m, true, credential, len, done, user, e);
+    return ask(m, &q, credential, done, user, e);
 }
 
 void munger_cancel(struct munger *m, const void *user)

@@ -3,8 +3,7 @@
  * libmunge may block for ten seconds, so it is called in a helper process, forked
  * at the first request, that does one request after the other.  libmunge.so.2 is
  * opened there and only then; it need not be installed where this was built.
- * Credentials are made to be decoded by our own uid, for 60 seconds, always
- * encrypted.
+ * Credentials are made to be decoded by one uid, for 60 seconds, always encrypted.
  *
  * A request that is not answered within MUNGER_DEADLINE seconds ends the helper and
  * with it all requests that wait; the next request starts another.  The helper has
@@ -69,9 +68,9 @@ struct munger *munger_new(struct ev_loop *loop, const char *socket, const char *
 void munger_free(struct munger *m);
 
 /* Both copy the bytes.  0: done will be called, later.  -1 and e: too many wait, too
- * long, no memory, no process; done will not be called. */
-int munger_encode(struct munger *m, const void *payload, size_t len, munge_done *done,
-                  void *user, struct err *e);
+ * long, no memory, no process; done will not be called.  reader: who may decode it. */
+int munger_encode(struct munger *m, const void *payload, size_t len, uid_t reader,
+                  munge_done *done, void *user, struct err *e);
 int munger_decode(struct munger *m, const char *credential, size_t len, munge_done *done,
                   void *user, struct err *e);
 

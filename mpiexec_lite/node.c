@@ -1,144 +1,299 @@
-/* node.c - see node.h */
-#include "mpiexec_lite/node.h"
+/* node.c - see node.h.  Here are the server core's host operations. */
+#include "mpiexec_lite/crew.h"
 
-#include "mpiexec_lite/mpicheck.h"
+#include "mpiexec_lite/fatal.h"
+#include "mpiexec_lite/foreign.h"
+#include "mpiexec_lite/link.h"
+#include "mpiexec_lite/trace.h"
+#include "pmix_ext/commands.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
-static int by_rank(const void *key, const void *at)
-{
-    int x = *(const int *)key, y = ((const struct rank *)at)->rank;
+enum { MAX_WARNINGS = 15 };
 
-    return (x > y) - (x < y);
+static struct crew *crew_of(const struct member *m)
+{
+    return job_link(member_job(m));
 }
 
-struct rank *node_rank(struct node *n, int rank)
+static size_t op_send(void *host, void *link, const char *data, size_t len)
 {
-    return n->n ? bsearch(&rank, n->ranks, (size_t)n->n, sizeof *n->ranks, by_rank) : NULL;
+    (void)host;
+    return pmi_conn_send(link, data, len);
 }
 
-const char *node_program(const struct node *n, int rank)
+static void op_fail(void *host, void *link, struct member *m, const char *why)
 {
-    size_t app = plan_app_of(n->args.plan, rank);
-    const char *path = n->args.programs[app], *slash;
+    struct node *n = host;
+    char text[400];
+
+    pmi_conn_fail(link);
+    if (m) {
+        n->ops->protocol(n->host, crew_of(m), member_rank(m), why);
+        return;
+    }
+    snprintf(text, sizeof text, "PMI port: a connection was closed: %s", why);
+    n->ops->tell(n->host, text);
+}
+
+static void op_abort(void *host, struct member *m, bool world, int code, const char *text)
+{
+    struct node *n = host;
+
+    n->ops->aborted(n->host, crew_of(m), member_rank(m), world, code, text);
+}
+
+static void op_initialized(void *host, struct member *m)
+{
+    struct node *n = host;
+    struct crew *c = crew_of(m);
+
+    crew_initialized(c, crew_rank(c, member_rank(m)));
+    n->ops->initialized(n->host, c, member_rank(m));
+}
+
+static void op_finalized(void *host, struct member *m)
+{
+    struct node *n = host;
+    struct crew *c = crew_of(m);
+
+    crew_rank(c, member_rank(m))->pmi = PMI_DONE;
+    n->ops->finalized(n->host, c, member_rank(m));
+}
+
+static void op_stuck(void *host, struct job *j, int missing, int waiting)
+{
+    struct node *n = host;
+
+    n->ops->stuck(n->host, job_link(j), missing, waiting);
+}
+
+static void op_spawn(void *host, struct spawn *s)
+{
+    struct node *n = host;
+
+    n->ops->spawn(n->host, s);
+}
+
+static bool op_name(void *host, struct name_ask *a)
+{
+    struct node *n = host;
+
+    return n->ops->name(n->host, a);
+}
+
+static void op_timer(void *host, unsigned id, double seconds)
+{
+    struct node *n = host;
+
+    n->ops->timer(n->host, id, seconds);
+}
+
+static void tell_no_topology(struct node *n, const char *why)
+{
+    char text[400];
+
+    if (!n->args.plan->verbose)
+        return;
+    snprintf(text, sizeof text, "%s: there is no PMI_hwloc_xmlfile: %s", n->args.hostname, why);
+    n->ops->tell(n->host, text);
+}
+
+/* Every job hears of it, asked or not. */
+static void topology_there(struct topology *t, const char *path, const char *why)
+{
+    struct node *n = t->host;
+    struct crew *c;
 
     if (!path)
-        path = n->args.plan->apps[app].argv.v[0];
-    slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
+        tell_no_topology(n, why);
+    TAILQ_FOREACH(c, &n->crews, in_node)
+        if (c->job)
+            job_told(c->job, "PMI_hwloc_xmlfile", path);
 }
 
-/* --- signals and ends -------------------------------------------------- */
-
-/* Its process group; and it alone, if it has left that. */
-static void kill_rank(const struct rank *r, int signo)
+/* hwloc's XML: once a node, whatever job asks. */
+static const char *op_find(void *host, struct job *j, const char *key, bool *later)
 {
-    if (!r->pid)
-        return;
-    kill(-r->pid, signo);
-    if (getpgid(r->pid) != r->pid)
-        kill(r->pid, signo);
+    struct node *n = host;
+    const char *why, *path = topology_find(&n->topology, n->loop, topology_there, later, &why);
+
+    (void)j;
+    (void)key;
+    if (why)
+        tell_no_topology(n, why);
+    return path;
 }
 
-void node_kill(struct node *n, int rank, int signo)
+static void op_died(void *host, struct job *j)
 {
-    for (int i = 0; i < n->n; i++)
-        if (rank < 0 || n->ranks[i].rank == rank)
-            kill_rank(&n->ranks[i], signo);
+    (void)host;
+    crew_tell_died(job_link(j));
 }
 
-/* A rank that ended without PMI, of several, may be an MPI that has none. */
-static void check_mpi(struct node *n, int rank)
+/* Warnings are for every user, up to a number; the rest is for -vv. */
+static void op_log(void *host, enum log_level level, struct member *m, const char *text)
 {
-    const char *path = n->args.programs[plan_app_of(n->args.plan, rank)];
-    char what[256], line[600];
+    struct node *n = host;
+    bool verbose = n->args.plan->verbose >= 2;
+    char line[700];
 
-    if (n->checked_mpi || n->spoke_pmi || n->args.place->size < 2)
+    if (!verbose && (level > LOG_WARN || n->warned > MAX_WARNINGS))
         return;
-    n->checked_mpi = true;
-    if (!mpicheck_library(path, what, sizeof what))
-        return;
-    snprintf(line, sizeof line, "warning: %s is linked to %s, but did not use PMI: that MPI "
-             "cannot be started this way, and each process has run alone, as rank 0 of 1",
-             node_program(n, rank), what);
+    if (level <= LOG_WARN && n->warned++ == MAX_WARNINGS && !verbose)
+        snprintf(line, sizeof line, "further warnings are not shown (-vv shows all)");
+    else if (m && crew_of(m)->args.number)
+        snprintf(line, sizeof line, "job %d: rank %d: %s", crew_of(m)->args.number,
+                 member_rank(m), text);
+    else if (m)
+        snprintf(line, sizeof line, "rank %d: %s", member_rank(m), text);
+    else
+        snprintf(line, sizeof line, "%s", text);
     n->ops->tell(n->host, line);
 }
 
-/* Serve what a rank said before it ended, then take note. */
-static void rank_ended(struct node *n, struct rank *r, int wstatus)
+void node_warn(struct node *n, const char *text)
 {
-    struct member *m = job_member(n->job, r->rank);
-
-    pmi_conn_drain(&r->conn);
-    node_drain_peers(n, m);
-    pmi_conn_close(&r->conn);
-    if (!member_ever_initialized(m))
-        check_mpi(n, r->rank);
-    n->running--;
-    n->ops->ended(n->host, r->rank, wstatus);
-    r->pid = 0;
-    member_ended(m);
+    op_log(n, LOG_WARN, NULL, text);
 }
+
+static void op_trace(void *host, struct member *m, bool from_peer, const char *data,
+                     size_t len)
+{
+    struct node *n = host;
+    struct buf line = BUF_INIT;
+
+    trace_format(&line, m ? crew_of(m)->args.number : 0, m ? member_rank(m) : -1, from_peer, data,
+                 len);
+    if (!line.failed)
+        n->ops->trace(n->host, &line);
+    buf_clear(&line);
+}
+
+/* Data between servers: in order among itself, behind what controls the job. */
+static void op_peer_send(void *host, void *link, const char *frame, size_t frame_len,
+                         const char *payload, size_t len)
+{
+    (void)host;
+    if (!frame)
+        fatal("out of memory", 0);
+    link_send(link, LINK_DATA, frame, frame_len, payload, len);
+}
+
+static void op_peer_send_all(void *host, void *const *links, size_t n, const char *frame,
+                             size_t frame_len, const char *payload, size_t len)
+{
+    struct blob *b = blob_new(frame, frame_len, payload, len);
+
+    (void)host;
+    for (size_t i = 0; i < n; i++)
+        link_send_blob(links[i], LINK_DATA, b);
+    blob_drop(b);
+}
+
+static bool op_introduce(void *host, struct far_ask *a)
+{
+    struct node *n = host;
+
+    return n->ops->introduce(n->host, a);
+}
+
+static void op_far_send(void *host, void *link, const char *frame, size_t len)
+{
+    (void)host;
+    foreign_send(link, frame, len);
+}
+
+/* --- connections ------------------------------------------------------- */
+
+static void on_closed(void *host, struct pmi_conn *x, struct member *m)
+{
+    struct node *n = host;
+
+    if (m && !crew_hung_up(crew_of(m), member_rank(m)))
+        n->ops->hung_up(n->host, crew_of(m), member_rank(m));
+    if (x->user)
+        crew_peer_closed(x->user);
+}
+
+static void on_broken(void *host, struct pmi_conn *x, const char *why)
+{
+    struct node *n = host;
+    char text[256];
+
+    (void)x;
+    snprintf(text, sizeof text, "cannot answer a rank's PMI requests: %s", why);
+    n->ops->broken(n->host, text);
+}
+
+static const struct pmi_conn_ops conn_ops = { on_closed, on_broken };
+
+/* --- all crews --------------------------------------------------------- */
 
 bool node_reaped(struct node *n, pid_t pid, int wstatus)
 {
-    for (int i = 0; i < n->n; i++)
-        if (n->ranks[i].pid == pid) {
-            rank_ended(n, &n->ranks[i], wstatus);
+    struct crew *c;
+
+    TAILQ_FOREACH(c, &n->crews, in_node)
+        if (crew_reaped(c, pid, wstatus))
             return true;
-        }
     return false;
 }
 
-void node_swept(struct node *n)
+void node_report(struct node *n)
 {
-    for (int i = 0; i < n->n; i++)
-        if (n->ranks[i].pid)
-            rank_ended(n, &n->ranks[i], SIGKILL);
+    struct crew *c;
+
+    TAILQ_FOREACH(c, &n->crews, in_node)
+        crew_report(c);
 }
 
 /* --- set-up ------------------------------------------------------------ */
 
-static int add_ranks(struct node *n, struct err *e)
+static int add_server(struct node *n, struct err *e)
 {
-    int *ranks = NULL;
+    struct host_ops ops = { op_send, op_fail, op_abort, op_initialized, op_finalized,
+                            op_stuck, op_log, n->args.trace ? op_trace : NULL, op_peer_send,
+                            op_peer_send_all, n->ops->spawn ? op_spawn : NULL,
+                            n->ops->name ? op_name : NULL, n->ops->timer ? op_timer : NULL,
+                            op_find, op_died, n->ops->introduce ? op_introduce : NULL,
+                            op_far_send };
+    const struct plan *p = n->args.plan;
+    struct server_options options = { .pmi1_subversion = p->pmi1_subversion,
+                                      .fault_tolerant = p->keep_going,
+                                      .release_bytes = p->remote.release_bytes };
+    uint64_t random;
 
-    if (n->args.node >= 0)
-        n->n = placement_ranks(n->args.place, n->args.node, &ranks);
-    n->ranks = n->n < 0 ? NULL : calloc((size_t)(n->n ? n->n : 1), sizeof *n->ranks);
-    for (int i = 0; n->ranks && i < n->n; i++) {
-        n->ranks[i].rank = ranks[i];
-        n->ranks[i].conn.fd = -1;
-    }
-    free(ranks);
-    if (n->ranks)
-        return 0;
-    n->n = 0;
-    return err_set(e, ERR_NOMEM, "no memory for ranks");
+    if (getrandom(&random, sizeof random, 0) != sizeof random)
+        return err_set(e, ERR_OTHER, "no random numbers");
+    n->server = server_new(&ops, n, random, &options);
+    if (!n->server)
+        return err_set(e, ERR_NOMEM, "no memory for a server");
+    n->conn_env = (struct pmi_conn_env){ n->loop, n->server, n->buffer, NODE_BUFFER,
+                                         &conn_ops, n };
+    return ext_add_commands(n->server, e);
 }
 
 int node_init(struct node *n, struct ev_loop *loop, const struct node_args *args,
               const struct node_ops *ops, void *host, struct err *e)
 {
     *n = (struct node){ .args = *args, .ops = ops, .host = host, .loop = loop, .null = -1 };
-    TAILQ_INIT(&n->peers);
+    TAILQ_INIT(&n->crews);
+    topology_init(&n->topology, n);
     n->buffer = malloc(NODE_BUFFER);
     if (!n->buffer)
         return err_set(e, ERR_NOMEM, "out of memory");
-    return add_ranks(n, e) < 0 ? -1 : node_pmi_init(n, e);
+    return add_server(n, e);
 }
 
 void node_clear(struct node *n)
 {
-    feed_free(n->feed);
-    if (n->server)
-        node_pmi_clear(n);
-    output_free(n->output);
-    free(n->ranks);
+    topology_clear(&n->topology);
+    server_free(n->server);
     free(n->buffer);
     if (n->null >= 0)
         close(n->null);

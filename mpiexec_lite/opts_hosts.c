@@ -1,5 +1,6 @@
 /* opts_hosts.c - from the options about hosts to the nodes of the plan.  See
  * opts_table.h. */
+#include "mpiexec_lite/cartesian.h"
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/opts_table.h"
 
@@ -70,7 +71,7 @@ static int pick_nodes(struct reader *r, struct app *a, struct err *e)
     if (!a->host_list)
         return 0;
     r->plan->hosts_given = true;
-    if (hosts_pick(&r->hosts, a->host_list, a, &slots, e) < 0)
+    if (hosts_pick(&r->hosts, a->host_list, NULL, a, &slots, e) < 0)
         return err_context(e, "-host");
     if (r->ppn)
         slots = (long)r->ppn * (long)a->nnodes;
@@ -139,11 +140,51 @@ static int warn_of_user(struct reader *r, const struct host *h, struct err *e)
                      h->user);
 }
 
+static int read_topology(struct reader *r, struct err *e)
+{
+    const char *path = r->plan->topology_file;
+    struct buf text = BUF_INIT;
+    int rc = 0;
+
+    if (path)
+        rc = opts_file_read(path, &text, e);
+    if (path && rc == 0)
+        rc = cartesian_read(&r->hosts, buf_bytes(&text), path, e);
+    buf_clear(&text);
+    return rc < 0 ? err_context(e, "-topology-file") : 0;
+}
+
+/* A program that runs already is here, whatever hosts there are for what it starts. */
+static int stay_here(struct reader *r, struct err *e)
+{
+    struct plan *p = r->plan;
+    struct app *a = &p->apps[0];
+    size_t own = 0;
+
+    if (p->napps != 1 || a->host_list)
+        return err_set(e, ERR_INVALID_ARG, "a program that runs already is one, and is here");
+    while (own < p->nhosts && !p->hosts[own].local)
+        own++;
+    if (own == p->nhosts && hosts_add_own(&r->hosts, e) < 0)
+        return -1;
+    free(a->nodes);
+    a->nodes = calloc(1, sizeof *a->nodes);
+    if (!a->nodes)
+        return err_set(e, ERR_NOMEM, "no memory");
+    a->nodes[0] = own;
+    a->nnodes = 1;
+    a->n = 1;
+    p->stdin_mode = STDIN_NONE;
+    return 0;
+}
+
 int opts_settle_hosts(struct reader *r, struct err *e)
 {
     struct plan *p = r->plan;
 
     if (read_environment_file(r, e) < 0 || arrange(r, e) < 0 || settle_blocks(r, e) < 0)
+        return -1;
+    if (read_topology(r, e) < 0)
         return -1;
     settle_counts(r);
     for (size_t i = 0; i < p->nhosts; i++) {
@@ -152,5 +193,5 @@ int opts_settle_hosts(struct reader *r, struct err *e)
         if (warn_of_user(r, &p->hosts[i], e) < 0)
             return -1;
     }
-    return 0;
+    return plan_is_single(p) ? stay_here(r, e) : 0;
 }

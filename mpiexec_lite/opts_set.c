@@ -1,18 +1,22 @@
 /* opts_set.c - what each option does to the plan.  See opts_table.h. */
+#include "mpiexec_lite/address.h"
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/opts_table.h"
 #include "mpiexec_lite/pattern.h"
 #include "wire/limits.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #define COUNT_MAX PLAN_RANKS_MAX
 #define SECONDS_MAX 1e9      /* some thirty years */
+#define SINGLE_ID_MAX 40     /* behind it come the numbers of jobs that it starts */
 
 /* The member that the row names by its offset. */
 static void *member(struct reader *r, const struct option *o)
@@ -380,6 +384,41 @@ int opts_set_launcher(struct reader *r, const struct option *o, char *const *arg
     if (find_launcher(arg[0], &r->plan->remote.launcher) == 0)
         return 0;
     return err_set(e, ERR_INVALID_VAL, "'%.40s' is not ssh, fork, manual or tcp", arg[0]);
+}
+
+int opts_set_nameserver(struct reader *r, const struct option *o, char *const *arg,
+                        struct err *e)
+{
+    static const char *const words[] = { "auto", "start", "none" };
+    struct address a;
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(arg[0], words[i]))
+            return opts_set_text(r, o, arg, e);
+    if (arg[0][0] != '/' && address_read(&a, arg[0], 0, NULL) < 0)
+        return err_set(e, ERR_INVALID_VAL, "'%.60s' is not auto, start, none, the path of a "
+                       "socket, or HOST:PORT", arg[0]);
+    return opts_set_text(r, o, arg, e);
+}
+
+int opts_set_single_fd(struct reader *r, const struct option *o, char *const *arg,
+                       struct err *e)
+{
+    static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    const char *id = strchr(arg[0], ':');
+    size_t len = id ? strlen(id + 1) : 0;
+    char digits[12];
+    long fd;
+
+    (void)o;
+    if (!len || len > SINGLE_ID_MAX || strspn(id + 1, good) < len)
+        return err_set(e, ERR_INVALID_VAL, "'%.60s' does not end in a job id", arg[0]);
+    snprintf(digits, sizeof digits, "%.*s", (int)(id - arg[0] < 12 ? id - arg[0] : 0), arg[0]);
+    if (!opts_number(digits, STDERR_FILENO + 1, INT_MAX, &fd))
+        return err_set(e, ERR_INVALID_VAL, "'%.60s' does not begin with a descriptor above 2",
+                       arg[0]);
+    r->plan->single_fd = (int)fd;
+    return set_string(&r->plan->single_id, id + 1, e);
 }
 
 int opts_set_configfile(struct reader *r, const struct option *o, char *const *arg,

@@ -49,8 +49,9 @@ const struct option opts_table[] = {
     { .names = { "usize" }, .arg = "SYSTEM|INFINITE|N", .section = SECTION_PROGRAMS,
       .set = opts_set_usize,
       .help = "What programs are told as MPI_UNIVERSE_SIZE.",
-      .more = "SYSTEM is the number of slots; with INFINITE, and when nothing is known, "
-              "they are told nothing." },
+      .more = "SYSTEM is the number of slots, or of processes if that is more; with INFINITE "
+              "they are told nothing. The default is the slots of the list of hosts, if "
+              "processes leave some free, else nothing." },
     { .names = { "configfile" }, .arg = "FILE", .section = SECTION_PROGRAMS,
       .set = opts_set_configfile,
       .help = "Read programs and options from FILE, one program a line.",
@@ -160,6 +161,12 @@ const struct option opts_table[] = {
               "max_slots=N and what mpirun_rsh has behind the slots are read and ignored. "
               " What follows # is a comment.  The file HYDRA_USE_LOCALHOST is this host.  "
               "Without any list the variable HYDRA_HOST_FILE may name a file." },
+    { .names = { "topology-file" }, .arg = "FILE", .section = SECTION_HOSTS,
+      .set = opts_set_text, JOB(topology_file),
+      .help = "Where hosts are in a Cartesian network, for the attributes cartDims and "
+              "cartCoords.",
+      .more = "A line \"dims X,Y,...\" comes first, then HOST X,Y,..., one a line.  What "
+              "follows # is a comment; hosts that the job does not use are passed over." },
     { .names = { "order-nodes" }, .arg = "ASCENDING|DESCENDING", .section = SECTION_HOSTS,
       .set = opts_set_order,
       .help = "Sort the hosts by their slots; also UP and DOWN." },
@@ -195,7 +202,8 @@ const struct option opts_table[] = {
       .help = "Send pmi2_proxy to hosts that have none, for the time of the job." },
     { .names = { "munge-socket" }, .arg = "PATH", .section = SECTION_LAUNCH,
       .set = opts_set_text, JOB(remote.munge_socket),
-      .help = "The socket of munged on every host, for the launchers tcp and manual." },
+      .help = "The socket of munged on every host, for the launchers tcp and manual, and for "
+              "-nameserver HOST:PORT." },
     { .names = { "tree-width" }, .arg = "W", .section = SECTION_LAUNCH,
       .set = opts_set_number, JOB(remote.tree_width),
       .help = "Start so many hosts from one when there are many (default 32); 0: all from "
@@ -208,6 +216,10 @@ const struct option opts_table[] = {
       .help = "Start at most N hosts at the same time from one (default 10).",
       .more = "More connections at once may be refused: see MaxStartups in "
               "sshd_config(5)." },
+    { .names = { "start-window" }, .arg = "N", .section = SECTION_LAUNCH,
+      .set = opts_set_count, JOB(start_window),
+      .help = "Start at most N processes of a host at the same time (default 64); 1: one "
+              "after the other." },
     { .names = { "launch-timeout" }, .arg = "S", .section = SECTION_LAUNCH,
       .set = opts_set_seconds, JOB(remote.patience),
       .help = "Give up on a host that has not answered after S seconds (default 15)." },
@@ -235,6 +247,21 @@ const struct option opts_table[] = {
     { .names = { "pmi1-groups" }, .section = SECTION_PMI,
       .set = opts_set_value, JOB(pmi1_subversion), .value = 2,
       .help = "Offer PMI-1.2, which has barriers of groups, instead of PMI-1.1." },
+    { .names = { "nameserver" }, .arg = "PATH|HOST:PORT|auto|start|none", .section = SECTION_PMI,
+      .set = opts_set_nameserver, JOB(nameserver),
+      .help = "Have published names kept by the pmi2_server of that socket, or of another "
+              "host (with munge); auto: the user's "
+              "or the system's, if one runs (default); start: the same, and start the user's "
+              "if none does; none: names stay in this launcher.",
+      .more = "Programs of different launchers find each other by published names only "
+              "with it." },
+
+    { .names = { "pmi_args" }, .arg = "PORT", .section = SECTIONS,
+      .set = opts_set_count, JOB(single),
+      .help = "For MPI libraries: serve the program that listens on this port." },
+    { .names = { "singleton-fd" }, .arg = "FD:JOBID", .section = SECTIONS,
+      .set = opts_set_single_fd,
+      .help = "For libpmi2: serve the program that is connected to this descriptor." },
 
     { .names = { "v", "verbose", "debug" }, .section = SECTION_INFO,
       .set = opts_set_verbose, .flags = OPTION_REPEAT, .value = 1,
@@ -281,8 +308,8 @@ const char *const opts_unsupported[] = {
     "hybrid-hosts", "bind-to", "binding", "map-by",
     "membind", "topolib", "report-bindings", "gpus-per-proc", "g", "gpu-subdevs-per-proc",
     "rmk", "iface", "localhost",
-    "disable-hostname-propagation", "enable-hostname-propagation", "nameserver", "demux",
-    "profile", "pmi_args", "exitinfo", "tv", "gdb", "preload-binary",
+    "disable-hostname-propagation", "enable-hostname-propagation", "demux",
+    "profile", "exitinfo", "tv", "gdb", "preload-binary",
     /* Intel MPI and MVAPICH */
     "rr", "tune", "print-rank-map", "gtool", "gtoolfile", "s", "tmpdir", "ordered-output",
     "silent-abort", "noconf", "hosts-group", "export", "export-all", "config",

@@ -19,7 +19,7 @@ typedef int option_fn(struct reader *r, const struct option *o, char *const *arg
 enum section {
     SECTION_PROGRAMS, SECTION_ENV, SECTION_IO, SECTION_END, SECTION_HOSTS,
     SECTION_LAUNCH, SECTION_PMI, SECTION_INFO, SECTION_COMPAT,
-    SECTIONS,                /* as a section: hidden, for our own Makefile */
+    SECTIONS,                /* as a section: hidden, not for people */
 };
 extern const char *const opts_section_title[SECTIONS];
 
@@ -98,7 +98,8 @@ option_fn opts_set_env, opts_set_env_names, opts_set_export;     /* struct env_r
 option_fn opts_set_inherit;  /* inherit of struct env_rules at = value */
 option_fn opts_set_stdin, opts_set_usize, opts_set_verbose, opts_set_configfile;
 option_fn opts_set_ppn, opts_set_hosts, opts_set_hostfile, opts_set_order;
-option_fn opts_set_skip_launch_node, opts_set_launcher;
+option_fn opts_set_skip_launch_node, opts_set_launcher, opts_set_nameserver;
+option_fn opts_set_single_fd;
 option_fn opts_set_ignored;  /* nothing; value: whether to warn */
 option_fn opts_set_print;    /* stop and print by the row's print */
 

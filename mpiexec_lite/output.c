@@ -2,26 +2,20 @@
 #include "mpiexec_lite/output.h"
 
 #include "mpiexec_lite/pattern.h"
-#include "mpiexec_lite/sink.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* A prompt: a line without an end, and this long nothing behind it. */
 static const double PROMPT_AFTER = 0.1;
 
-/* Messages of our own wait for a reader of stderr up to this many bytes. */
-enum { TELL_AT_MOST = 1 << 20 };
-
 struct stream {
     struct output *output;       /* borrowed */
-    struct sink   *sink;         /* borrowed from the output; NULL: thrown away */
+    struct sink   *sink;         /* borrowed from the places; NULL: thrown away */
     int            rank, fd;     /* fd: -1 once ended */
     ev_io          readable;
     struct iof     iof;
@@ -29,35 +23,22 @@ struct stream {
 };
 TAILQ_HEAD(streams, stream);
 
-struct place {                   /* a sink and its name in a list */
-    struct sink sink;
-    TAILQ_ENTRY(place) in_list;
-};
-TAILQ_HEAD(places, place);
-
 struct far {                     /* of another node, or of a rank with files of its own */
     struct iof   lines[2];       /* stdout's and stderr's, being put together */
     struct sink *to[2];          /* borrowed; where they go */
 };
 
 struct output {
-    struct ev_loop    *loop;     /* borrowed, like the five below */
-    const struct plan *plan;
-    const char        *hostname;
-    int                node;
-    char              *buffer;
-    const struct output_ops *ops;
-    void              *host;
-    size_t             size;     /* of buffer */
-    struct sink        out, err; /* ours; err is not used if both are one place */
-    struct sink       *errors;   /* where stderr goes: &err or &out */
-    struct places      files;    /* owned */
+    struct output_args args;
+    struct places     *places;   /* args.places; and its loop */
+    struct ev_loop    *loop;
+    TAILQ_ENTRY(output) in_places;
     struct streams     streams;  /* owned */
     int                open;     /* streams not yet ended */
-    unsigned long      untold;   /* messages dropped since the last one that was not */
-    bool               failed, direct;   /* direct: one rank, no label: bytes pass as they come */
+    bool               direct;   /* one rank, no label: bytes pass as they come */
     double             start;
     ev_timer           prompt;
+    size_t             nodes;    /* those that come later have no rank of the job */
     struct far        *far;      /* owned: by node, of output_take; NULL before */
     struct stream     *prompter; /* whose held text the timer is for */
     int                input;    /* borrowed: what it may be waiting for; -1: nothing */
@@ -65,152 +46,57 @@ struct output {
 
 /* --- places ------------------------------------------------------------ */
 
-/* One pipe or file behind both ("2>&1"): lines of both must go through one sink to
- * stay whole. */
-static bool same_place(int a, int b)
+void outputs_resume(struct places *p, struct sink *s)
 {
-    struct stat x, y;
-
-    return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev &&
-           x.st_ino == y.st_ino && x.st_rdev == y.st_rdev;
-}
-
-static void on_resume(void *host, struct sink *s)
-{
-    struct output *o = host;
+    struct output *o;
     struct stream *st;
 
-    TAILQ_FOREACH(st, &o->streams, in_list)
-        if (st->sink == s && st->fd >= 0)
-            ev_io_start(o->loop, &st->readable);
-    if (o->ops->taken)
-        o->ops->taken(o->host);
-}
-
-static void on_failed(void *host, struct sink *s, int errnum)
-{
-    struct output *o = host;
-    char what[512];
-
-    if (o->failed)
-        return;
-    o->failed = true;
-    snprintf(what, sizeof what, "write to %s", s->name);
-    o->ops->failed(o->host, what, errnum);
-    if (o->ops->taken)
-        o->ops->taken(o->host);
-}
-
-static const struct sink_ops sink_ops = { on_resume, on_failed };
-
-void output_flush(struct output *o)
-{
-    struct place *p;
-
-    sink_flush(&o->out);
-    sink_flush(o->errors);
-    TAILQ_FOREACH(p, &o->files, in_list)
-        sink_flush(&p->sink);
+    TAILQ_FOREACH(o, &p->outputs, in_places)
+        TAILQ_FOREACH(st, &o->streams, in_list)
+            if (st->sink == s && st->fd >= 0)
+                ev_io_start(o->loop, &st->readable);
 }
 
 static void expand(struct output *o, const char *pattern, int rank, int node,
                    struct buf *text)
 {
-    struct pattern_vars vars = { .rank = rank, .node = node,
-                                 .host = node == o->node ? o->hostname
-                                                         : o->plan->hosts[node].name,
+    const struct output_args *a = &o->args;
+    struct pattern_vars vars = { .rank = rank, .job = a->job, .node = node,
+                                 .host = node == a->node ? a->hostname
+                                                         : a->plan->hosts[node].name,
                                  .seconds = (long)(ev_now(o->loop) - o->start) };
 
     pattern_expand(pattern, &vars, text);
 }
 
-/* The place that is this file already, under whatever name; or NULL. */
-static struct sink *same_file(struct output *o, int fd)
-{
-    struct place *p;
-
-    TAILQ_FOREACH(p, &o->files, in_list)
-        if (same_place(p->sink.fd, fd))
-            return &p->sink;
-    return NULL;
-}
-
-static struct sink *add_file(struct output *o, int fd, const char *name, struct err *e)
-{
-    struct place *p = calloc(1, sizeof *p);
-
-    if (!p || sink_init(&p->sink, o->loop, fd, true, name, &sink_ops, o) < 0) {
-        free(p);
-        close(fd);
-        err_set(e, ERR_NOMEM, "no memory for an output file");
-        return NULL;
-    }
-    TAILQ_INSERT_TAIL(&o->files, p, in_list);
-    return &p->sink;
-}
-
-static struct sink *file_named(struct output *o, const char *name, struct err *e)
-{
-    struct sink *known;
-    struct place *p;
-    int fd;
-
-    TAILQ_FOREACH(p, &o->files, in_list)
-        if (!strcmp(p->sink.name, name))
-            return &p->sink;
-    fd = sink_open_file(name, e);
-    if (fd < 0)
-        return NULL;
-    known = same_file(o, fd);
-    if (known || sink_empty_file(fd, name, e) < 0) {
-        close(fd);
-        return known;
-    }
-    return add_file(o, fd, name, e);
-}
-
-static size_t put(void *host, struct sink *s, const char *data, size_t len)
-{
-    struct output *o = host;
-
-    return o->ops->send(o->host, s->rank, s->errors, data, len);
-}
-
-/* On another node: what goes to a file of its own there is kept apart here. */
-static struct sink *far_place(struct output *o, int rank, bool errors, struct err *e)
-{
-    struct place *p;
-
-    TAILQ_FOREACH(p, &o->files, in_list)
-        if (p->sink.rank == rank && p->sink.errors == errors)
-            return &p->sink;
-    p = calloc(1, sizeof *p);
-    if (!p || sink_init_put(&p->sink, o->loop, put, rank, errors, &sink_ops, o) < 0) {
-        free(p);
-        err_set(e, ERR_NOMEM, "no memory for output");
-        return NULL;
-    }
-    TAILQ_INSERT_TAIL(&o->files, p, in_list);
-    return &p->sink;
-}
-
 /* Where a rank's stream goes: ours, or the file of its pattern. */
-static struct sink *place_for(struct output *o, const char *pattern, struct sink *ours,
-                              int rank, int node, struct err *e)
+static struct sink *place_for(struct output *o, bool errors, int rank, int node,
+                              struct err *e)
 {
+    struct places *p = o->places;
+    const char *pattern = errors ? o->args.plan->errfile : o->args.plan->outfile;
     struct buf name = BUF_INIT;
-    struct sink *s = ours;
+    struct sink *s = errors ? p->errors : &p->out;
 
     if (!pattern)
         return s;
-    if (o->ops->send)
-        return far_place(o, rank, ours == o->errors && ours != &o->out, e);
+    if (p->ops->send)
+        return places_of_rank(p, rank, errors, e);
     expand(o, pattern, rank, node, &name);
     if (name.failed)
         err_set(e, ERR_NOMEM, "no memory for an output file");
-    s = name.failed ? NULL : file_named(o, buf_bytes(&name), e);
+    s = name.failed ? NULL : places_file(p, buf_bytes(&name), e);
     buf_clear(&name);
     return s;
+}
+
+/* An unfinished line of somebody who is gone stays unfinished. */
+static void let_go(struct sink *s, const struct iof *f)
+{
+    static const struct iof nobody = { .held = BUF_INIT };
+
+    if (s && s->line.open == f)
+        s->line.open = &nobody;
 }
 
 /* --- streams ----------------------------------------------------------- */
@@ -234,11 +120,11 @@ static const char *label_of(struct stream *st, struct buf *text)
 {
     struct output *o = st->output;
 
-    if (!o->plan->label)
+    if (!o->args.plan->label)
         return NULL;
-    expand(o, o->plan->label, st->rank, o->node, text);
+    expand(o, o->args.plan->label, st->rank, o->args.node, text);
     if (text->failed)
-        on_failed(o, st->sink, ENOMEM);
+        places_failed(o->places, "a label", ENOMEM);
     return text->failed || !text->len ? NULL : buf_bytes(text);
 }
 
@@ -262,10 +148,7 @@ static void forward(struct stream *st, const char *data, size_t len)
     if (whole)
         sink_write(s, data, whole);
     iof_feed(&st->iof, &s->line, text, data + whole, len - whole, &s->out);
-    if (s->out.failed)
-        on_failed(o, s, ENOMEM);
-    else if (s->out.len >= IOF_LINE)
-        sink_flush(s);
+    places_added(o->places, s);
     buf_clear(&label);
 }
 
@@ -308,7 +191,7 @@ static void watch_prompt(struct stream *st)
 {
     struct output *o = st->output;
 
-    if (o->input == -1 || st->rank != o->plan->stdin_rank)
+    if (o->input == -1 || st->rank != o->args.plan->stdin_rank)
         return;
     ev_timer_stop(o->loop, &o->prompt);
     o->prompter = NULL;
@@ -327,15 +210,13 @@ static ssize_t read_stream(struct stream *st)
     ssize_t n;
 
     do
-        n = read(st->fd, o->buffer, o->size);
+        n = read(st->fd, o->args.buffer, o->args.size);
     while (n < 0 && errno == EINTR);
     if (n > 0)
-        forward(st, o->buffer, (size_t)n);
+        forward(st, o->args.buffer, (size_t)n);
     if (n >= 0 || errno == EAGAIN)
         return n;
-    if (!o->failed)
-        o->ops->failed(o->host, "read from a rank's output", errno);
-    o->failed = true;
+    places_failed(o->places, "read from a rank's output", errno);
     return 0;
 }
 
@@ -384,12 +265,12 @@ static int add_stream(struct output *o, int rank, int fd, struct sink *sink, str
 
 int output_add(struct output *o, int rank, int out_fd, int err_fd, struct err *e)
 {
-    const struct plan *p = o->plan;
+    const struct plan *p = o->args.plan;
     bool shown = p->output_from < 0 || p->output_from == rank;
-    struct sink *out = place_for(o, p->outfile, &o->out, rank, o->node, e), *err = out;
+    struct sink *out = place_for(o, false, rank, o->args.node, e), *err = out;
 
     if (out && err_fd >= 0)
-        err = place_for(o, p->errfile, o->errors, rank, o->node, e);
+        err = place_for(o, true, rank, o->args.node, e);
     if (!out || !err) {
         close(out_fd);
         if (err_fd >= 0)
@@ -408,21 +289,7 @@ int output_add(struct output *o, int rank, int out_fd, int err_fd, struct err *e
 
 /* --- the whole --------------------------------------------------------- */
 
-static int init_own(struct output *o)
-{
-    if (o->ops->send) {
-        o->errors = &o->err;
-        return sink_init_put(&o->out, o->loop, put, -1, false, &sink_ops, o) |
-               sink_init_put(&o->err, o->loop, put, -1, true, &sink_ops, o);
-    }
-    o->errors = same_place(STDOUT_FILENO, STDERR_FILENO) ? &o->out : &o->err;
-    return sink_init(&o->out, o->loop, STDOUT_FILENO, false, "stdout", &sink_ops, o) |
-           sink_init(&o->err, o->loop, STDERR_FILENO, false, "stderr", &sink_ops, o);
-}
-
-struct output *output_new(struct ev_loop *loop, const struct plan *plan, int node,
-                          const char *hostname, char *buffer, size_t size,
-                          const struct output_ops *ops, void *host, struct err *e)
+struct output *output_new(const struct output_args *args, struct err *e)
 {
     struct output *o = calloc(1, sizeof *o);
 
@@ -430,22 +297,20 @@ struct output *output_new(struct ev_loop *loop, const struct plan *plan, int nod
         err_set(e, ERR_NOMEM, "no memory for output");
         return NULL;
     }
-    *o = (struct output){ .loop = loop, .plan = plan, .hostname = hostname,
-                          .node = node, .buffer = buffer, .size = size, .ops = ops, .host = host,
-                          .start = ev_now(loop), .input = -1,
-                          .direct = !plan->label && plan_size(plan) == 1 };
-    TAILQ_INIT(&o->files);
+    *o = (struct output){ .args = *args, .places = args->places, .loop = args->places->loop,
+                          .start = ev_now(args->places->loop), .input = -1,
+                          .nodes = args->plan->nhosts,
+                          .direct = !args->plan->label && plan_size(args->plan) == 1 };
     TAILQ_INIT(&o->streams);
-    if (init_own(o) < 0) {
-        err_set(e, ERR_NOMEM, "no memory for output");
-        free(o->out.name);
-        free(o->err.name);
-        free(o);
-        return NULL;
-    }
+    TAILQ_INSERT_TAIL(&o->places->outputs, o, in_places);
     ev_timer_init(&o->prompt, on_prompt, PROMPT_AFTER, 0.);
     o->prompt.data = o;
     return o;
+}
+
+void output_mind_lines(struct output *o)
+{
+    o->direct = false;
 }
 
 void output_set_input(struct output *o, int input)
@@ -458,100 +323,87 @@ void output_set_input(struct output *o, int input)
 /* Where the lines of a node are put together: with files, those of a rank. */
 static struct far *far_of(struct output *o, int node, int rank)
 {
-    size_t ranks = (size_t)plan_size(o->plan), n = ranks + o->plan->nhosts;
+    size_t ranks = (size_t)plan_size(o->args.plan), n = ranks + o->nodes;
 
     if (!o->far && !(o->far = calloc(n, sizeof *o->far)))
         return NULL;
     return &o->far[rank < 0 ? ranks + (size_t)node : (size_t)rank];
 }
 
+static struct sink *far_sink(struct output *o, const struct far *f, bool errors)
+{
+    if (f->to[errors])
+        return f->to[errors];
+    return errors ? o->places->errors : &o->places->out;
+}
+
 static void far_clear(struct output *o)
 {
-    size_t n = (size_t)plan_size(o->plan) + o->plan->nhosts;
+    size_t n = (size_t)plan_size(o->args.plan) + o->nodes;
 
-    for (size_t i = 0; o->far && i < 2 * n; i++)
-        buf_clear(&o->far[i / 2].lines[i % 2].held);
+    for (size_t i = 0; o->far && i < 2 * n; i++) {
+        struct far *f = &o->far[i / 2];
+
+        let_go(far_sink(o, f, i % 2), &f->lines[i % 2]);
+        buf_clear(&f->lines[i % 2].held);
+    }
     free(o->far);
 }
 
 bool output_take(struct output *o, int node, int rank, bool errors, bool flush,
                  const char *data, size_t len)
 {
-    const char *label = o->plan->label ? "" : NULL;      /* the lines have theirs already */
-    struct far *f = far_of(o, node, rank);
+    const char *label = o->args.plan->label ? "" : NULL;      /* the lines have theirs already */
+    struct far *f;
     struct iof *lines;
     struct sink *s;
 
+    if ((size_t)node >= o->nodes)
+        return true;
+    f = far_of(o, node, rank);
     if (!f) {
-        on_failed(o, &o->out, ENOMEM);
+        places_failed(o->places, "output of another host", ENOMEM);
         return true;
     }
-    s = rank >= 0 && f->to[errors] ? f->to[errors] : errors ? o->errors : &o->out;
+    s = far_sink(o, f, errors);
     if (s->dead)
         return true;
     lines = &f->lines[errors];
     iof_feed(lines, &s->line, label, data, len, &s->out);
     if (flush)
         iof_flush(lines, &s->line, label, &s->out);
-    if (s->out.failed)
-        on_failed(o, s, ENOMEM);
-    else if (s->out.len >= IOF_LINE)
-        sink_flush(s);
+    places_added(o->places, s);
     return !sink_full(s);
 }
 
 int output_open(struct output *o, int node, int rank, struct err *e)
 {
-    const struct plan *p = o->plan;
     struct far *f = far_of(o, node, rank);
 
     if (!f)
         return err_set(e, ERR_NOMEM, "no memory for output");
-    f->to[0] = place_for(o, p->outfile, &o->out, rank, node, e);
-    f->to[1] = f->to[0] && !p->merge ? place_for(o, p->errfile, o->errors, rank, node, e)
-                                     : f->to[0];
+    f->to[0] = place_for(o, false, rank, node, e);
+    f->to[1] = f->to[0] && !o->args.plan->merge ? place_for(o, true, rank, node, e) : f->to[0];
     return f->to[1] ? 0 : -1;
 }
 
 void output_end_far(struct output *o)
 {
-    size_t n = (size_t)plan_size(o->plan) + o->plan->nhosts;
-    const char *label = o->plan->label ? "" : NULL;
+    size_t n = (size_t)plan_size(o->args.plan) + o->nodes;
+    const char *label = o->args.plan->label ? "" : NULL;
 
     for (size_t i = 0; o->far && i < 2 * n; i++) {
         struct far *f = &o->far[i / 2];
-        struct sink *s = f->to[i % 2] ? f->to[i % 2] : i % 2 ? o->errors : &o->out;
+        struct sink *s = far_sink(o, f, i % 2);
 
         if (f->lines[i % 2].held.len && !s->dead)
             iof_flush(&f->lines[i % 2], &s->line, label, &s->out);
     }
 }
 
-bool output_full(const struct output *o)
-{
-    const struct place *p;
-
-    TAILQ_FOREACH(p, &o->files, in_list)
-        if (sink_full(&p->sink) && !p->sink.dead)
-            return true;
-    return (sink_full(&o->out) && !o->out.dead) ||
-           (sink_full(o->errors) && !o->errors->dead);
-}
-
-void output_go_on(struct output *o)
-{
-    struct place *p;
-
-    sink_go_on(&o->out);
-    sink_go_on(&o->err);
-    TAILQ_FOREACH(p, &o->files, in_list)
-        sink_go_on(&p->sink);
-}
-
 void output_free(struct output *o)
 {
     struct stream *st;
-    struct place *p;
 
     if (!o)
         return;
@@ -560,34 +412,19 @@ void output_free(struct output *o)
         ev_io_stop(o->loop, &st->readable);
         if (st->fd >= 0)
             close(st->fd);
+        let_go(st->sink, &st->iof);
         buf_clear(&st->iof.held);
         free(st);
     }
-    while ((p = TAILQ_FIRST(&o->files))) {
-        TAILQ_REMOVE(&o->files, p, in_list);
-        sink_clear(&p->sink);
-        free(p);
-    }
     far_clear(o);
     ev_timer_stop(o->loop, &o->prompt);
-    sink_clear(&o->out);
-    sink_clear(&o->err);
+    TAILQ_REMOVE(&o->places->outputs, o, in_places);
     free(o);
 }
 
 bool output_ended(const struct output *o)
 {
     return !o->open;
-}
-
-bool output_flushed(const struct output *o)
-{
-    const struct place *p;
-
-    TAILQ_FOREACH(p, &o->files, in_list)
-        if (!sink_idle(&p->sink))
-            return false;
-    return sink_idle(&o->out) && sink_idle(o->errors);
 }
 
 void output_close_streams(struct output *o)
@@ -601,29 +438,5 @@ void output_close_streams(struct output *o)
             ;
         finish_stream(st);
     }
-    output_flush(o);
-}
-
-void output_tell(struct output *o, const char *line)
-{
-    struct sink *s = o->errors;
-
-    if (s->dead)
-        return;
-    if (s->out.len > TELL_AT_MOST) {     /* nobody reads; -vv could fill the memory */
-        o->untold++;
-        return;
-    }
-    if (o->untold)
-        buf_printf(&s->out, "mpiexec_lite: (%lu messages lost)\n", o->untold);
-    o->untold = 0;
-    if (s->line.open)
-        buf_char(&s->out, '\n');
-    s->line.open = NULL;
-    buf_printf(&s->out, "mpiexec_lite: %s\n", line);
-    if (s->out.failed) {                 /* no memory: a message is worth a direct write */
-        dprintf(STDERR_FILENO, "mpiexec_lite: %s\n", line);
-        on_failed(o, s, ENOMEM);
-    }
-    sink_flush(s);
+    places_flush(o->places);
 }

@@ -120,28 +120,46 @@ static int place_blocks(struct placer *p, const struct plan *plan, struct err *e
 }
 
 /* Neighbouring runs of equal length on nodes with consecutive numbers share a block
- * of the map. */
-static int make_map(struct placement *pl, struct err *e)
+ * of the map.  number: of each node in the map and 1 more, 0: none yet; there is room. */
+static void fill_map(struct placement *pl, int *number)
 {
     struct mapping_block *b = NULL;
+    int numbers = 0;
 
-    pl->map = calloc(pl->nruns + 1, sizeof *pl->map);
-    if (!pl->map)
-        return no_memory(e);
     for (size_t i = 0; i < pl->nruns; i++) {
         const struct run *r = &pl->runs[i];
+        int node;
 
-        if (b && r->n == b->ranks && r->node == b->first + b->nodes) {
+        if (!number[r->node])
+            number[r->node] = ++numbers;
+        node = number[r->node] - 1;
+        if (b && r->n == b->ranks && node == b->first + b->nodes) {
             b->nodes++;
         } else {
             b = &pl->map[pl->nmap++];
-            *b = (struct mapping_block){ .first = r->node, .nodes = 1, .ranks = r->n };
+            *b = (struct mapping_block){ .first = node, .nodes = 1, .ranks = r->n };
         }
     }
-    return 0;
 }
 
-int place_ranks(const struct plan *plan, struct placement *out, struct err *e)
+static int make_map(struct placement *pl, struct err *e)
+{
+    bool good;
+    int *number, last = 0;
+
+    for (size_t i = 0; i < pl->nruns; i++)
+        last = pl->runs[i].node > last ? pl->runs[i].node : last;
+    number = calloc((size_t)last + 1, sizeof *number);
+    pl->map = calloc(pl->nruns + 1, sizeof *pl->map);
+    good = number && pl->map;
+    if (good)
+        fill_map(pl, number);
+    free(number);
+    return good ? 0 : no_memory(e);
+}
+
+int place_ranks(const struct plan *plan, const long *used, struct placement *out,
+                struct err *e)
 {
     struct placer p = { .hosts = plan->hosts, .nhosts = plan->nhosts, .out = out,
                         .round = 1 };
@@ -149,6 +167,8 @@ int place_ranks(const struct plan *plan, struct placement *out, struct err *e)
 
     *out = (struct placement){ 0 };
     p.used = calloc(plan->nhosts, sizeof *p.used);
+    if (p.used && used)
+        memcpy(p.used, used, plan->nhosts * sizeof *used);
     rc = p.used ? place_blocks(&p, plan, e) : no_memory(e);
     free(p.used);
     if (rc == 0)

@@ -15,13 +15,17 @@ struct run { int node, n, first; };  /* n ranks from first on, on one node */
 struct placement {
     struct run *runs;            /* owned; in order of rank; neighbours differ in node */
     size_t      nruns;
-    struct mapping_block *map;   /* owned; the same as PMI_process_mapping has it */
+    struct mapping_block *map;   /* owned; the same as PMI_process_mapping has it: nodes with
+                                    ranks are numbered as they come, from 0, as MPICH takes
+                                    the last number for the number of nodes */
     size_t      nmap;
     int         size;            /* ranks */
 };
 
-/* 0, or -1 and e.  The plan's counts are set and its hosts are not empty. */
-int  place_ranks(const struct plan *p, struct placement *out, struct err *e);
+/* 0, or -1 and e.  The plan's counts are set and its hosts are not empty.  used: ranks
+ * that each host has already, NULL: none. */
+int  place_ranks(const struct plan *p, const long *used, struct placement *out,
+                 struct err *e);
 /* The same from its runs, of which node and n are set (at least one, in order):
  * what a bundle carries.  Copies them. */
 int  place_runs(const struct run *runs, size_t n, struct placement *out, struct err *e);

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* Room for one more string and the NULL after it. */
 static int strlist_grow(struct strlist *l)
@@ -64,7 +63,7 @@ static void app_clear(struct app *a)
 void plan_init(struct plan *p)
 {
     *p = (struct plan){
-        .output_from = -1, .usize = -1, .pmi1_subversion = 1,
+        .output_from = -1, .usize = -1, .start_window = 64, .pmi1_subversion = 1,
         .remote = {
             .launcher = LAUNCHER_SSH, .tree_width = 32, .flat_hosts = 64, .window = 10,
             .patience = 15, .heartbeat = 5, .lease = 15, .release_bytes = 256 << 10,
@@ -115,11 +114,32 @@ struct host *plan_add_host(struct plan *p, const char *name)
     return &p->hosts[p->nhosts++];
 }
 
+static int copy_text(char **to, const char *text)
+{
+    *to = text ? strdup(text) : NULL;
+    return text && !*to ? -1 : 0;
+}
+
+int plan_copy_hosts(struct plan *p, const struct plan *other, size_t from)
+{
+    for (size_t i = from; i < other->nhosts; i++) {
+        const struct host *x = &other->hosts[i];
+        struct host *h = plan_add_host(p, x->name);
+
+        if (!h || copy_text(&h->user, x->user) < 0 || copy_text(&h->binding, x->binding) < 0)
+            return -1;
+        h->slots = x->slots;
+        h->local = x->local;
+    }
+    return 0;
+}
+
 void host_clear(struct host *h)
 {
     free(h->name);
     free(h->user);
     free(h->binding);
+    free(h->coords);
     *h = (struct host){ 0 };
 }
 
@@ -141,13 +161,22 @@ void plan_clear(struct plan *p)
     free(p->hosts);
     launch_options_clear(&p->remote);
     env_rules_clear(&p->env);
+    free(p->topology_file);
+    free(p->dims);
     free(p->label);
     free(p->outfile);
     free(p->errfile);
     free(p->stdin_file);
     free(p->trace);
+    free(p->nameserver);
+    free(p->single_id);
     strlist_clear(&p->warnings);
     plan_init(p);
+}
+
+bool plan_is_single(const struct plan *p)
+{
+    return p->single || p->single_fd;
 }
 
 int plan_size(const struct plan *p)
@@ -166,14 +195,6 @@ size_t plan_app_of(const struct plan *p, int rank)
     while (i + 1 < p->napps && rank >= p->apps[i].n)
         rank -= p->apps[i++].n;
     return i;
-}
-
-int plan_find_host(const struct plan *p, const char *name)
-{
-    for (size_t i = 0; i < p->nhosts; i++)
-        if (strcasecmp(p->hosts[i].name, name) == 0)
-            return (int)i;
-    return -1;
 }
 
 long plan_slots(const struct plan *p)

@@ -41,6 +41,7 @@ struct host {                /* one node: its lines and names in the list put to
     char *user;              /* remote account, or NULL */
     int   slots;             /* 1 and up */
     char *binding;           /* binding= of the host file, or NULL; kept for later */
+    char *coords;            /* in the network (-topology-file), "0,3"; NULL: not known */
     bool  local;             /* it is the launcher's own host: nothing is started there
                                 but ranks */
 };
@@ -89,6 +90,8 @@ struct plan {
                                     returned: without a list, this host alone */
     size_t           nhosts;
     bool             hosts_given;
+    char            *topology_file;  /* -topology-file or NULL */
+    char            *dims;       /* of the network (-topology-file), "4,2"; NULL: not known */
     struct launch_options remote;
 
     char            *label;      /* -prepend-pattern, NULL: none; -l is "[%r] " */
@@ -101,10 +104,16 @@ struct plan {
     int              stdin_rank; /* STDIN_RANK */
     char            *stdin_file; /* STDIN_FILE */
 
+    int              start_window;       /* -start-window: processes of a host at once: 64 */
     double           timeout;    /* seconds; 0: none */
     int              usize;      /* -usize: universe size; -1: unknown */
     bool             pmi_port;   /* -pmi-port: PMI over a loopback TCP port */
+    int              single;     /* -pmi_args: port of a program that is the only rank; 0: none */
+    int              single_fd;  /* -singleton-fd: the connection to such a program; 0: none */
+    char            *single_id;  /* and what its job is called already; else NULL */
     int              pmi1_subversion;    /* 1, or 2 by -pmi1-groups */
+    char            *nameserver; /* -nameserver: none, auto, start, a path,
+                                    HOST:PORT; NULL: auto */
     enum outcome_policy policy;  /* -end-on-nonzero */
     bool             keep_going; /* -disable-auto-cleanup */
     bool             print_all_exitcodes;
@@ -121,15 +130,17 @@ void plan_clear(struct plan *p);
 struct app *plan_add_app(struct plan *p);
 void plan_drop_app(struct plan *p);              /* the last block */
 int  plan_size(const struct plan *p);            /* ranks of all blocks */
+/* The only rank runs already, and is not ours to start. */
+bool plan_is_single(const struct plan *p);
 /* The block of a rank (0 <= rank < plan_size): also its appnum. */
 size_t plan_app_of(const struct plan *p, int rank);
 
 /* Add a host of one slot, not local.  Copies name (NULL: none yet).  Valid until the
  * next one is added; NULL: no memory. */
 struct host *plan_add_host(struct plan *p, const char *name);
+/* Add copies of another plan's hosts from number `from` on.  0; -1: no memory. */
+int  plan_copy_hosts(struct plan *p, const struct plan *other, size_t from);
 void host_clear(struct host *h);
-/* The node of this name, whose letters' case does not matter, or -1. */
-int  plan_find_host(const struct plan *p, const char *name);
 long plan_slots(const struct plan *p);           /* of all nodes */
 
 #endif

@@ -1,28 +1,41 @@
-/* proxy_impl.h - what the proxy's source files share: proxy.c (the loop, its own ranks,
- * the end) and proxy_link.c (messages from above and below). */
+/* proxy_impl.h - what the proxy's source files share: proxy.c (the loop, the set-up, the
+ * end), proxy_job.c (a job's part here) and proxy_link.c (messages from above and
+ * below). */
 #ifndef MPIEXEC_LITE_PROXY_IMPL_H
 #define MPIEXEC_LITE_PROXY_IMPL_H
 
 #include "mpiexec_lite/bundle.h"
+#include "mpiexec_lite/crew.h"
 #include "mpiexec_lite/events.h"
-#include "mpiexec_lite/node.h"
 #include "mpiexec_lite/proxy.h"
 #include "mpiexec_lite/remote.h"
 
 #include <limits.h>
 
+struct proxy_job {
+    TAILQ_ENTRY(proxy_job) in_proxy;
+    struct proxy   *proxy;           /* borrowed */
+    int             number;          /* 0: of the command line */
+    struct bundle   bundle;          /* owned, as is what follows */
+    char          **programs;        /* by block; NULL where no rank is here */
+    struct places   places;
+    struct crew     crew;
+    bool            started, quiet;
+};
+TAILQ_HEAD(proxy_jobs, proxy_job);
+
 struct proxy {
     const struct proxy_args *args;
     struct ev_loop *loop;            /* owned, as is what follows */
-    struct bundle   bundle;
-    struct buf      raw;             /* the bundle as it came, for those below */
+    struct proxy_jobs jobs;
+    struct proxy_job *main;          /* of the command line; NULL: not set up yet */
+    struct buf      raw;             /* its bundle as it came, for those below */
     struct tree     tree;
     int             position;        /* 0: not set up yet */
     struct node     node;
     struct remotes  below;
     struct link    *up;
     struct peer    *peer;            /* the core's name for it */
-    char          **programs;        /* by block; NULL where no rank is here */
     char            hostname[HOST_NAME_MAX + 1], beside[PATH_MAX];
     int             signals;
     ev_io           on_signals, on_guard;
@@ -30,7 +43,7 @@ struct proxy {
     struct buf      ended;           /* records of ranks that have, to be sent */
     struct msg      msg;             /* scratch */
     bool            tried;           /* the first below was started alone, as a trial */
-    bool            grown, started, quiet, finishing, done;
+    bool            grown, finishing, done;
     int             left;            /* processes that could not be killed, here and below */
 };
 
@@ -38,19 +51,39 @@ struct proxy {
 int  proxy_set_up(struct proxy *p, int position, const char *bundle, size_t len,
                   struct err *e);
 int  proxy_grow(struct proxy *p, int width, bool trial, struct err *e);
-void proxy_start(struct proxy *p);
-void proxy_sweep(struct proxy *p);
-void proxy_close_streams(struct proxy *p);
 void proxy_finish(struct proxy *p);
-/* It cannot go on: that is the job's end. */
-void proxy_broken(struct proxy *p, const char *why);
+/* It cannot go on: that is the job's end, with this status. */
+void proxy_broken_with(struct proxy *p, int status, const char *why);
+void proxy_broken(struct proxy *p, const char *why);     /* EXIT_LAUNCHER */
+
+/* proxy_job.c */
+/* From a bundle as it came.  NULL and e. */
+struct proxy_job *proxy_job_new(struct proxy *p, int number, const char *data, size_t len,
+                                struct err *e);
+/* Its crew and output, once the node is there.  0, or -1 and e. */
+int  proxy_job_init(struct proxy_job *j, struct err *e);
+void proxy_job_free(struct proxy_job *j);
+struct proxy_job *proxy_job_find(struct proxy *p, long long number);     /* or NULL */
+struct proxy_job *proxy_job_of(const struct crew *c);
+int  proxy_job_ranks_below(const struct proxy_job *j);   /* here and below */
+/* The job of the command line: whatever its ranks need; failure is told, and -1. */
+int  proxy_job_prepare(struct proxy_job *j);
+void proxy_job_start(struct proxy_job *j);
+/* Another job: all at once; what fails is told for each rank.  -1 and e: the job cannot
+ * be made at all. */
+int  proxy_job_begin(struct proxy_job *j, struct err *e);
+void proxy_job_sweep(struct proxy_job *j);
+void proxy_job_close_streams(struct proxy_job *j);
+/* When all output of ranks here has been handed to the link: say so, once. */
+void proxy_job_say_quiet(struct proxy_job *j);
+struct msg *proxy_job_message(struct proxy_job *j, const char *cmd);     /* proxy->msg */
 
 /* proxy_link.c */
 extern const struct link_ops proxy_link_ops;
 extern const struct remote_ops proxy_remote_ops;
 struct msg *proxy_message(struct proxy *p, const char *cmd);     /* p->msg, begun */
 void proxy_send(struct proxy *p, const char *payload, size_t len);
-void proxy_send_event(struct proxy *p, const char *kind, int rank, int code,
+void proxy_send_event(struct proxy_job *j, const char *kind, int rank, int code,
                       const char *text);
 
 #endif

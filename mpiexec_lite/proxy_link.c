@@ -20,10 +20,11 @@ void proxy_send(struct proxy *p, const char *payload, size_t len)
     link_message(p->up, LINK_CONTROL, &p->msg, payload, len, NULL);
 }
 
-void proxy_send_event(struct proxy *p, const char *kind, int rank, int code, const char *text)
+void proxy_send_event(struct proxy_job *j, const char *kind, int rank, int code,
+                      const char *text)
 {
-    const struct rank *r = node_rank(&p->node, rank);
-    struct msg *m = proxy_message(p, "event");
+    const struct rank *r = crew_rank(&j->crew, rank);
+    struct msg *m = proxy_job_message(j, "event");
 
     msg_str(m, "kind", kind);
     msg_int(m, "rank", rank);
@@ -31,19 +32,30 @@ void proxy_send_event(struct proxy *p, const char *kind, int rank, int code, con
     msg_int(m, "pmi", r ? (int)r->pmi : 0);
     msg_int(m, "code", code);
     msg_str(m, "text", text);
-    proxy_send(p, NULL, 0);
+    proxy_send(j->proxy, NULL, 0);
 }
 
 /* --- from above -------------------------------------------------------- */
 
 /* As it came, to all below. */
-static void pass_down(struct proxy *p, const struct msg *m)
+static void pass_down(struct proxy *p, const struct msg *m, const char *payload, size_t len)
 {
     struct msg *out = proxy_message(p, m->cmd);
 
     for (size_t i = 0; i < m->n; i++)
-        msg_bytes(out, m->pairs[i].key, m->pairs[i].val, m->pairs[i].len);
-    remotes_send(&p->below, out);
+        if (strcmp(m->pairs[i].key, "payload"))
+            msg_bytes(out, m->pairs[i].key, m->pairs[i].val, m->pairs[i].len);
+    remotes_send(&p->below, out, payload, len);
+}
+
+/* The job that a message is about; NULL: it is over, or (e) makes no sense. */
+static struct proxy_job *job_named(struct proxy *p, const struct msg *m, struct err *e)
+{
+    long long number = 0;
+
+    if (msg_find(m, "number") && msg_number(m, "number", 0, INT_MAX, &number, e) < 0)
+        return NULL;
+    return proxy_job_find(p, number);
 }
 
 static int on_setup(struct proxy *p, const struct msg *m, const char *payload, size_t len,
@@ -51,7 +63,7 @@ static int on_setup(struct proxy *p, const struct msg *m, const char *payload, s
 {
     long long position;
 
-    if (p->position)
+    if (p->main)
         return err_set(e, ERR_INVALID_ARG, "set up already");
     if (msg_number(m, "position", 1, INT_MAX, &position, e) < 0)
         return -1;
@@ -71,73 +83,112 @@ static int on_grow(struct proxy *p, const struct msg *m, const char *payload, si
     return proxy_grow(p, (int)width, trial, e);
 }
 
+/* Before a rank of it can ask. */
+static int take_mixed(struct proxy_job *j, const struct msg *m, struct err *e)
+{
+    long long mixed = 0;
+
+    if (msg_find(m, "mixed") && msg_number(m, "mixed", 0, 1, &mixed, e) < 0)
+        return -1;
+    if (mixed && j->crew.job)
+        job_set_mixed(j->crew.job);
+    return 0;
+}
+
 static int on_start(struct proxy *p, const struct msg *m, const char *payload, size_t len,
                     struct err *e)
 {
-    (void)payload;
-    (void)len;
-    (void)e;
-    pass_down(p, m);
-    proxy_start(p);
+    pass_down(p, m, payload, len);
+    if (take_mixed(p->main, m, e) < 0)
+        return -1;
+    proxy_job_start(p->main);
+    return 0;
+}
+
+/* A job that a rank has started. */
+static int on_job(struct proxy *p, const struct msg *m, const char *payload, size_t len,
+                  struct err *e)
+{
+    struct proxy_job *j;
+    long long number;
+
+    if (msg_number(m, "number", 1, INT_MAX, &number, e) < 0)
+        return -1;
+    if (!p->grown || proxy_job_find(p, number))
+        return err_set(e, ERR_INVALID_ARG, "job %lld cannot be begun", number);
+    pass_down(p, m, payload, len);
+    j = proxy_job_new(p, (int)number, payload, len, e);
+    return j && proxy_job_begin(j, e) == 0 ? take_mixed(j, m, e) : -1;
+}
+
+static int on_job_end(struct proxy *p, const struct msg *m, const char *payload, size_t len,
+                      struct err *e)
+{
+    struct proxy_job *j = job_named(p, m, e);
+
+    if (e->code || j == p->main)
+        return e->code ? -1 : err_set(e, ERR_INVALID_ARG, "the end of the first job");
+    pass_down(p, m, payload, len);
+    if (j)
+        proxy_job_free(j);
     return 0;
 }
 
 static int on_signal(struct proxy *p, const struct msg *m, const char *payload, size_t len,
                      struct err *e)
 {
+    struct proxy_job *j = job_named(p, m, e);
     long long signo, rank = -1;
 
-    (void)payload;
-    (void)len;
-    if (msg_number(m, "signo", 1, 64, &signo, e) < 0 ||
+    if (e->code || msg_number(m, "signo", 1, 64, &signo, e) < 0 ||
         (msg_find(m, "rank") && msg_number(m, "rank", 0, INT_MAX, &rank, e) < 0))
         return -1;
-    pass_down(p, m);
-    node_kill(&p->node, (int)rank, (int)signo);
+    pass_down(p, m, payload, len);
+    if (j)
+        crew_kill(&j->crew, (int)rank, (int)signo);
     return 0;
 }
 
 static int on_report(struct proxy *p, const struct msg *m, const char *payload, size_t len,
                      struct err *e)
 {
-    (void)payload;
-    (void)len;
     (void)e;
-    pass_down(p, m);
-    if (p->node.job)
-        node_report(&p->node);
+    pass_down(p, m, payload, len);
+    node_report(&p->node);
     return 0;
 }
 
 static int on_sweep(struct proxy *p, const struct msg *m, const char *payload, size_t len,
                     struct err *e)
 {
-    (void)payload;
-    (void)len;
-    (void)e;
-    pass_down(p, m);
-    proxy_sweep(p);
+    struct proxy_job *j = job_named(p, m, e);
+
+    if (e->code)
+        return -1;
+    pass_down(p, m, payload, len);
+    if (j)
+        proxy_job_sweep(j);
     return 0;
 }
 
 static int on_close_streams(struct proxy *p, const struct msg *m, const char *payload,
                             size_t len, struct err *e)
 {
-    (void)payload;
-    (void)len;
-    (void)e;
-    pass_down(p, m);
-    proxy_close_streams(p);
+    struct proxy_job *j = job_named(p, m, e);
+
+    if (e->code)
+        return -1;
+    pass_down(p, m, payload, len);
+    if (j)
+        proxy_job_close_streams(j);
     return 0;
 }
 
 static int on_finish(struct proxy *p, const struct msg *m, const char *payload, size_t len,
                      struct err *e)
 {
-    (void)payload;
-    (void)len;
     (void)e;
-    pass_down(p, m);
+    pass_down(p, m, payload, len);
     proxy_finish(p);
     return 0;
 }
@@ -153,19 +204,19 @@ static int on_stdin(struct proxy *p, const struct msg *m, const char *payload, s
         return -1;
     link_grant(p->up, LINK_BULK, len);
     for (int i = 0; i < p->below.n; i++) {
-        to = &p->below.v[i];
+        to = p->below.v[i];
         if (to->state != REMOTE_UP ||
             (position >= 0 && to != remotes_towards(&p->below, (int)position)))
             continue;
         msg_int(proxy_message(p, "stdin"), "position", position);
         link_message(to->link, LINK_BULK, &p->msg, payload, len, NULL);
     }
-    if (!p->node.feed || (position >= 0 && position != p->position))
+    if (!p->main->crew.feed || (position >= 0 && position != p->position))
         return 0;
     if (len)
-        feed_write(p->node.feed, payload, len);
+        feed_write(p->main->crew.feed, payload, len);
     else
-        feed_end(p->node.feed);
+        feed_end(p->main->crew.feed);
     return 0;
 }
 
@@ -179,6 +230,7 @@ static const struct {
     { "signal", on_signal, false }, { "tell-states", on_report, false },
     { "sweep", on_sweep, false }, { "close-streams", on_close_streams, false },
     { "finish", on_finish, true }, { "stdin", on_stdin, false },
+    { "job", on_job, false }, { "job-end", on_job_end, false },
 };
 
 static int message_from_above(void *host, struct link *l, const struct msg *m,
@@ -193,7 +245,7 @@ static int message_from_above(void *host, struct link *l, const struct msg *m,
                 return err_set(e, ERR_INVALID_ARG, "%.40s before the set-up", m->cmd);
             return from_above[i].run(p, m, payload, len, e);
         }
-    if (p->peer && p->node.job && peer_input(p->peer, m, payload, len, e) == 0)
+    if (p->peer && p->main->crew.job && peer_input(p->peer, m, payload, len, e) == 0)
         return 0;
     return e->code ? -1 : err_set(e, ERR_OTHER, "unknown message %.40s", m->cmd);
 }
@@ -211,11 +263,13 @@ static void closed_from_above(void *host, struct link *l, const char *why)
 static void room_above(void *host, struct link *l)
 {
     struct proxy *p = host;
+    struct proxy_job *j;
 
     if (link_room(l, LINK_DATA))
         remotes_room(&p->below);
-    if (p->node.output)
-        output_go_on(p->node.output);
+    if (p->peer)
+        TAILQ_FOREACH(j, &p->jobs, in_proxy)
+            places_go_on(&j->places);
 }
 
 const struct link_ops proxy_link_ops = {

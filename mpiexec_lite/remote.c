@@ -211,6 +211,8 @@ static void on_spoke(void *host, struct link *l, const char *words)
     struct remotes *rs = r->all;
     char text[400];
 
+    if (r->state != REMOTE_STARTING)
+        return;                          /* given up, or not wanted any more */
     ev_timer_stop(rs->args.loop, &r->timer);
     if (strtol(words, NULL, 10) != PROXY_PROTOCOL) {
         snprintf(text, sizeof text, "%s: the pmi2_proxy there (protocol, version, host: %.60s) "

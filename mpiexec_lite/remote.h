@@ -71,7 +71,7 @@ struct remote {
 
 struct remotes {
     struct remotes_args args;
-    struct remote   *v;                  /* owned */
+    struct remote  **v;                  /* owned, and each of them */
     int              n, starting, left;  /* all; being started; not ended */
     int              next;               /* first that was not started yet */
     bool             ending;             /* nothing is started, or told as lost, any more */
@@ -83,11 +83,14 @@ struct remotes {
 void remotes_init(struct remotes *rs, const struct remotes_args *args);
 void remotes_clear(struct remotes *rs);  /* kills what still runs */
 /* Start servers at n positions from first on, a window of them at a time; those that
- * were given earlier are not started again, and dropped where n is less.  most: how many
- * there can ever be.  0, or -1: no memory. */
-int  remotes_launch(struct remotes *rs, int first, int n, int most);
-/* Kill and reap all descendants but these and what is theirs: how many are left. */
-int  remotes_sweep(struct remotes *rs, double seconds);
+ * were given earlier are not started again, and dropped where n is less.  0, or -1: no
+ * memory. */
+int  remotes_launch(struct remotes *rs, int first, int n);
+/* n more, once those are there: hosts that have been added to the plan. */
+int  remotes_add(struct remotes *rs, int position, int n);
+/* Kill and reap all descendants but these and what is theirs; of those that name their
+ * job (PMI_JOBID) only the ones of this job, NULL: any.  How many are left. */
+int  remotes_sweep(struct remotes *rs, const char *jobid, double seconds);
 /* A child has ended; false if it is none of these. */
 bool remotes_reaped(struct remotes *rs, pid_t pid, int wstatus);
 
@@ -96,7 +99,7 @@ struct remote *remotes_towards(struct remotes *rs, int position);
 /* There is room for data on the link up. */
 void remotes_room(struct remotes *rs);
 /* Queue a message for all that are up. */
-void remotes_send(struct remotes *rs, struct msg *m);
+void remotes_send(struct remotes *rs, struct msg *m, const char *payload, size_t len);
 /* tcp, manual: whether a proxy of this position is awaited, which has come with that;
  * and its stream (taken). */
 bool remotes_claim(struct remotes *rs, int position);

@@ -2,7 +2,9 @@
  * when they are given up. */
 #include "mpiexec_lite/remote_impl.h"
 
+#include "mpiexec_lite/fatal.h"
 #include "mpiexec_lite/sweep.h"
+#include "wire/limits.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +42,7 @@ void remotes_start_more(struct remotes *rs)
     bool manual = rs->args.plan->remote.launcher == LAUNCHER_MANUAL && rs->next < rs->n;
 
     while (rs->next < rs->n && (manual || may_start(rs)))
-        start_one(&rs->v[rs->next++]);
+        start_one(rs->v[rs->next++]);
     if (manual) {
         printf("HYDRA_LAUNCH_END\n");
         fflush(stdout);
@@ -81,25 +83,56 @@ static void on_timer(struct ev_loop *loop, ev_timer *w, int revents)
     }
 }
 
-int remotes_launch(struct remotes *rs, int first, int n, int most)
+/* Room for one more: the array grows whenever its length is a power of two. */
+static int make_room(struct remotes *rs)
 {
-    if (!rs->v && !(rs->v = calloc((size_t)(most ? most : 1), sizeof *rs->v)))
-        return -1;
-    for (int i = n; i < rs->n; i++)      /* of a trial; now another one starts it */
-        remote_drop(&rs->v[i]);
-    if (n <= rs->n)
-        return 0;
-    rs->left += n - rs->n;
-    for (int i = rs->n; i < n; i++) {
-        struct remote *r = &rs->v[i];
-        int node = tree_node(rs->args.plan, first + i);
+    struct remote **v;
 
-        *r = (struct remote){ .all = rs, .position = first + i, .errors = -1,
-                              .where = &rs->args.plan->hosts[node] };
-        ev_timer_init(&r->timer, on_timer, 0., 0.);
-        r->timer.data = r;
+    if (rs->n & (rs->n - 1))
+        return 0;
+    v = reallocarray(rs->v, rs->n ? (size_t)rs->n * 2 : 1, sizeof *v);
+    if (!v)
+        return -1;
+    rs->v = v;
+    return 0;
+}
+
+static int add(struct remotes *rs, int position)
+{
+    struct remote *r = calloc(1, sizeof *r);
+
+    if (!r || make_room(rs) < 0) {
+        free(r);
+        return -1;
     }
-    rs->n = n;
+    *r = (struct remote){ .all = rs, .position = position, .errors = -1 };
+    ev_timer_init(&r->timer, on_timer, 0., 0.);
+    r->timer.data = r;
+    rs->v[rs->n++] = r;
+    rs->left++;
+    return 0;
+}
+
+/* The array of hosts may have moved. */
+static void find_hosts(struct remotes *rs)
+{
+    for (int i = 0; i < rs->n; i++)
+        rs->v[i]->where = &rs->args.plan->hosts[tree_node(rs->args.plan, rs->v[i]->position)];
+}
+
+int remotes_launch(struct remotes *rs, int first, int n)
+{
+    for (int i = n; i < rs->n; i++)      /* of a trial; now another one starts it */
+        remote_drop(rs->v[i]);
+    return n > rs->n ? remotes_add(rs, first + rs->n, n - rs->n) : 0;
+}
+
+int remotes_add(struct remotes *rs, int position, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (add(rs, position + i) < 0)
+            return -1;
+    find_hosts(rs);
     remotes_start_more(rs);
     return 0;
 }
@@ -109,7 +142,7 @@ int remotes_launch(struct remotes *rs, int first, int n, int most)
 bool remotes_reaped(struct remotes *rs, pid_t pid, int wstatus)
 {
     for (int i = 0; i < rs->n; i++) {
-        struct remote *r = &rs->v[i];
+        struct remote *r = rs->v[i];
 
         if (r->pid != pid)
             continue;
@@ -125,16 +158,16 @@ bool remotes_reaped(struct remotes *rs, pid_t pid, int wstatus)
     return false;
 }
 
-int remotes_sweep(struct remotes *rs, double seconds)
+int remotes_sweep(struct remotes *rs, const char *jobid, double seconds)
 {
     pid_t *pids = calloc((size_t)rs->n + 1, sizeof *pids);
     size_t n = 0;
     int left;
 
     for (int i = 0; pids && i < rs->n; i++)
-        if (rs->v[i].pid)
-            pids[n++] = rs->v[i].pid;
-    left = pids ? sweep_but(seconds, pids, n) : 1;
+        if (rs->v[i]->pid)
+            pids[n++] = rs->v[i]->pid;
+    left = pids ? sweep_but(seconds, pids, n, jobid) : 1;
     free(pids);
     return left;
 }
@@ -144,10 +177,10 @@ int remotes_sweep(struct remotes *rs, double seconds)
 bool remotes_claim(struct remotes *rs, int position)
 {
     for (int i = 0; i < rs->n; i++)
-        if (rs->v[i].position == position) {
-            bool free = rs->v[i].state == REMOTE_STARTING && !rs->v[i].claimed;
+        if (rs->v[i]->position == position) {
+            bool free = rs->v[i]->state == REMOTE_STARTING && !rs->v[i]->claimed;
 
-            rs->v[i].claimed |= free;
+            rs->v[i]->claimed |= free;
             return free;
         }
     return false;
@@ -185,10 +218,11 @@ void remotes_clear(struct remotes *rs)
 {
     rs->ending = true;
     for (int i = 0; i < rs->n; i++) {
-        remote_drop(&rs->v[i]);
-        ev_timer_stop(rs->args.loop, &rs->v[i].timer);
-        link_free(rs->v[i].link);
-        buf_clear(&rs->v[i].words);
+        remote_drop(rs->v[i]);
+        ev_timer_stop(rs->args.loop, &rs->v[i]->timer);
+        link_free(rs->v[i]->link);
+        buf_clear(&rs->v[i]->words);
+        free(rs->v[i]);
     }
     free(rs->v);
     free(rs->staging);
@@ -203,8 +237,8 @@ struct remote *remotes_towards(struct remotes *rs, int position)
 
     while (at > 0 && rs->n)
         for (int i = 0; i < rs->n; i++) {
-            if (rs->v[i].position == at)
-                return &rs->v[i];
+            if (rs->v[i]->position == at)
+                return rs->v[i];
             if (i == rs->n - 1) {
                 at = tree_parent(&rs->args.tree, at);
                 break;
@@ -216,7 +250,7 @@ struct remote *remotes_towards(struct remotes *rs, int position)
 void remotes_room(struct remotes *rs)
 {
     for (int i = 0; i < rs->n; i++) {
-        struct remote *r = &rs->v[i];
+        struct remote *r = rs->v[i];
 
         if (r->link && r->held_data)
             link_grant(r->link, LINK_DATA, r->held_data);
@@ -224,11 +258,21 @@ void remotes_room(struct remotes *rs)
     }
 }
 
-void remotes_send(struct remotes *rs, struct msg *m)
+void remotes_send(struct remotes *rs, struct msg *m, const char *payload, size_t len)
 {
+    struct buf frame = BUF_INIT;
+    struct blob *b;
+
+    if (len)
+        msg_int(m, "payload", (long long)len);
+    if (wire_v2.format(m, LIMIT_FRAME_LINK, &frame, NULL) < 0 || frame.failed)
+        fatal("a message to another server is too long, or there is no memory", 0);
+    b = blob_new(buf_bytes(&frame), frame.len, payload, len);
     for (int i = 0; i < rs->n; i++)
-        if (rs->v[i].state == REMOTE_UP)
-            link_message(rs->v[i].link, LINK_CONTROL, m, NULL, 0, NULL);
+        if (rs->v[i]->state == REMOTE_UP)
+            link_send_blob(rs->v[i]->link, LINK_CONTROL, b);
+    blob_drop(b);
+    buf_clear(&frame);
 }
 
 void remote_done(struct remote *r)
@@ -243,15 +287,15 @@ void remotes_end(struct remotes *rs)
 {
     rs->ending = true;
     for (int i = 0; i < rs->n; i++)
-        if (rs->v[i].state == REMOTE_WAITING || rs->v[i].state == REMOTE_STARTING)
-            remote_drop(&rs->v[i]);
+        if (rs->v[i]->state == REMOTE_WAITING || rs->v[i]->state == REMOTE_STARTING)
+            remote_drop(rs->v[i]);
     noise_show(&rs->noise);
 }
 
 struct remote *remotes_unfinished(struct remotes *rs)
 {
     for (int i = 0; i < rs->n; i++)
-        if (rs->v[i].state == REMOTE_UP)
-            return &rs->v[i];
+        if (rs->v[i]->state == REMOTE_UP)
+            return rs->v[i];
     return NULL;
 }

@@ -11,8 +11,10 @@
 #include "mpiexec_lite/child.h"
 #include "mpiexec_lite/place.h"
 
+#include <sys/types.h>
+
 struct root_args {
-    const struct plan *plan;
+    struct plan      *plan;          /* hosts that come later are added to it */
     const struct placement *place;
     char *const       *programs;     /* the resolved program of each block that has ranks
                                         on this host; else NULL */
@@ -20,6 +22,7 @@ struct root_args {
     int                control;      /* socket to the front end */
     int                input;        /* the stdin that a rank gets itself; -1: forwarded */
     int                trace;        /* descriptor of the wire trace, or -1 */
+    pid_t              program;      /* that runs already and is the only rank; 0: none */
 };
 
 /* Run the job.  Its exit status. */

@@ -1,16 +1,21 @@
-/* root_impl.h - what the root's source files share: root.c (the loop, signals, the
- * end), root_node.c (its own ranks and all output), root_spread.c (bringing up the
- * servers of other nodes), root_tree.c (these servers) and root_input.c (stdin). */
+/* root_impl.h - what the root's source files share: root.c (set-up and end, words for the
+ * user), root_loop.c (the loop, signals, the end of the run), root_job.c (a job from its
+ * start to its end), root_new.c (jobs that ranks start), root_single.c (a program that runs
+ * already), root_hosts.c (hosts that come later), root_names.c (names beyond this launcher),
+ * root_foreign.c (jobs of other launchers), root_node.c (ranks of this host and all output),
+ * root_spread.c (bringing up the servers of other nodes), root_tree.c (these servers),
+ * root_told.c (what they tell) and root_input.c (stdin). */
 #ifndef MPIEXEC_LITE_ROOT_IMPL_H
 #define MPIEXEC_LITE_ROOT_IMPL_H
 
 #include "mpiexec_lite/bundle.h"
 #include "mpiexec_lite/callback.h"
 #include "mpiexec_lite/control.h"
+#include "mpiexec_lite/crew.h"
 #include "mpiexec_lite/launch.h"
-#include "mpiexec_lite/node.h"
 #include "mpiexec_lite/remote.h"
 #include "mpiexec_lite/root.h"
+#include "mpiexec_lite/starting.h"
 
 #include <limits.h>
 
@@ -18,46 +23,90 @@ enum position_state { AT_AWAY, AT_CONNECTED, AT_READY };
 
 struct position {                /* a server of the tree */
     enum position_state state;
-    bool     quiet;              /* all output of its ranks has come */
+    bool     lost;
     bool     reads;              /* ranks there read stdin */
+    int      machine;            /* what kind it is: of root.machines */
     size_t   taken;              /* bytes of stdin that they have taken */
+    char    *why;                /* owned; lost before it was up: why, or NULL */
 };
+
+struct job_at {                  /* a job's part at a position */
+    bool     loud;               /* more output of its ranks may come */
+};
+
+struct root_job {
+    TAILQ_ENTRY(root_job) in_root;
+    struct root      *root;      /* borrowed */
+    int               number;    /* 0: of the command line */
+    struct bundle     bundle;    /* the job; owned, but for what number 0 has lent */
+    char            **programs;  /* owned; by block, NULL where no rank is here */
+    struct crew       crew;      /* the ranks of this host */
+    struct launch     launch;
+    struct job_at    *at;        /* owned; by position */
+    int               loud;      /* how many positions are */
+    struct spawn     *spawn;     /* who waits to hear that it runs; NULL: nobody */
+    struct starting   starting;  /* what is to be heard */
+    struct err        missing;   /* why the first of them does not run */
+    bool              started, refused;  /* refused: its start failed */
+    bool              closing_streams, followed, done;
+    double            over, ended;       /* when the last rank ended, and when that, or a
+                                            cause after it, was a failure; 0: not yet */
+};
+TAILQ_HEAD(root_jobs, root_job);
+
+struct asked {                   /* a job that is to be started */
+    struct spawn *spawn;
+    bool          waits;         /* for hosts */
+};
+
+struct root_timer;
+TAILQ_HEAD(root_timers, root_timer);
 
 struct root {
     const struct root_args *args;
-    const struct plan *plan;
+    struct plan      *plan;      /* borrowed; hosts that come later are added to it */
     struct ev_loop   *loop;      /* owned, as is what follows */
-    struct node       node;      /* the ranks of this host */
-    struct launch     launch;
-    struct strlist   *envs;      /* by block */
-    struct buf        bundle;    /* the job, for the servers of other nodes */
+    struct node       node;      /* this host's part */
+    struct places     places;
+    struct root_jobs  jobs;
+    struct root_job  *main;      /* of the command line; one of them */
+    int               numbers;   /* the last number of a job */
+    struct asked     *asked;
+    size_t            nasked, asked_cap;
+    struct buf        bundle;    /* the main job, for the servers of other nodes */
     struct tree       tree;
+    size_t            listed;    /* hosts of the command line */
+    int               servers;   /* positions: the tree's, and those that came later */
     struct remotes    below;
     struct callback  *callback;  /* -launcher tcp and manual; else NULL */
+    struct naming    *naming;    /* the resident server for names; NULL: none */
+    struct foreign   *foreign;   /* links to other launchers; NULL: there can be none */
+    struct root_timers timers;   /* of the core */
     struct position  *at;        /* by position */
     int              *positions; /* by node */
-    int               connected, ready, quiet;   /* positions, the root's own left out */
+    struct strlist    machines;  /* kinds of them, as machine.h writes them; 0: this one */
+    int               connected, ready;  /* positions, the root's own left out */
     bool              decided;   /* tree or flat */
     int               tried;     /* position that a server could not reach in a trial; 0: none */
-    bool              started, closing_streams;
     struct control    control;
     struct inherited  user;
     char              hostname[HOST_NAME_MAX + 1];
     char              beside[PATH_MAX];  /* pmi2_proxy beside this program */
-    char              jobid[40];
+    char              cwd[PATH_MAX];
+    char              jobid[48];
     size_t            input_given;       /* bytes of stdin that were granted again */
     int               signals;   /* signalfd */
     ev_io             on_signals, on_control;
+    ev_io             on_program;        /* a pidfd of the program that runs already */
     ev_timer          tick, progress, trial;
     ev_prepare        prepare;
     double            due;       /* what tick is set for; 0: not set */
     double            began, first_up;   /* when; the first other server was there */
-    double            over, ended;       /* when the last rank ended, and when that, or a
-                                            cause after it, was a failure; 0: not yet */
     double            give_up;   /* when hosts whose ranks live are given up; 0: not set */
     double            finish_by; /* when the other servers have had time enough to end */
     int               left;      /* processes that they could not kill */
-    int               status;    /* exit status, once concluded */
+    int               status;    /* exit status, once concluded; before: of a job that a rank
+                                    has started */
     bool              front_gone, concluded, finishing, trace_ended;
     bool              line_shown;        /* of progress */
     bool              told_left;         /* who has not ended in time */
@@ -67,17 +116,99 @@ struct root {
 void root_tell(struct root *r, const char *fmt, ...) PRINTF(2, 3);
 /* The same, for -v given at least `level` times. */
 void root_say(struct root *r, int level, const char *fmt, ...) PRINTF(3, 4);
+/* The main job, on the hosts of that plan, as the servers of other nodes get it: 0, or -1
+ * and e, and it stays as it was. */
+int root_write_bundle(struct root *r, const struct plan *hosts, struct err *e);
 double root_now(struct root *r);         /* seconds; only goes forward */
-/* Every server is ready: start the ranks. */
-void root_start(struct root *r);
+/* The run cannot go on: all jobs end. */
 void root_broken(struct root *r, int status, const char *text);
+
+/* root_loop.c */
+extern const struct control_ops root_control_ops;
+int  root_open_signals(struct root *r);          /* 0, or -1 and errno */
+void root_watch(struct root *r);                 /* all that the loop waits for here */
+
+/* root_job.c */
+/* A job of this number, with what is known of it; bundle and programs are to be there
+ * when it is made.  NULL and e. */
+struct root_job *root_job_new(struct root *r, int number, struct err *e);
+/* Its launch, crew and output, from its bundle.  0, or -1 and e. */
+int  root_job_init(struct root_job *j, struct err *e);
+void root_job_free(struct root_job *j);
+struct root_job *root_job_find(struct root *r, int number);      /* or NULL */
+struct root_job *root_job_of(const struct crew *c);
+/* The job that a message of another server is about; NULL: it is over, or (e) makes no
+ * sense. */
+struct root_job *root_job_named(struct root *r, const struct msg *m, struct err *e);
+/* "job 3: ", and "" for the one of the command line. */
+struct job_name { char text[24]; };
+struct job_name root_job_name(const struct root_job *j);
+/* Every server is ready: start the ranks. */
+void root_job_start(struct root_job *j);
+/* Hosts that have ranks of it are of different kinds. */
+bool root_job_mixed(const struct root_job *j);
+/* Go on with its end; when to look again, 0: no need.  j->done: nothing is left of it. */
+double root_job_step(struct root_job *j, double now);
+void root_job_not_started(struct root_job *j, int rank, const char *step, int errnum);
+/* All output of a position has come. */
+void root_job_quiet(struct root_job *j, int position);
+/* A position is lost, with all below it, as why says ("": it is told); true: it concerns this
+ * job.  And then for each of these: its ranks. */
+bool root_job_node_lost(struct root_job *j, int position, const char *why);
+void root_job_lose(struct root_job *j, int position);
+/* Jobs that are connected to one that has failed end with it. */
+void root_jobs_follow(struct root *r);
+
+/* root_hosts.c */
+/* Start servers on those hosts of the plan that ours does not know, which are its last.
+ * 0, or -1 and e. */
+int  root_hosts_add(struct root *r, const struct plan *wanted, struct err *e);
+bool root_host_awaited(const struct root *r, int position);      /* it may come up yet */
+void root_host_ready(struct root *r, int position);
+/* False: it is none of these. */
+bool root_host_failed(struct root *r, int position, const char *why);
+
+/* root_new.c */
+void root_ask_again(struct root *r);             /* for those that wait for hosts */
+void root_ask(struct root *r, struct spawn *s);          /* it will be started soon */
+void root_start_asked(struct root *r);
+/* A position has started its ranks. */
+void root_new_started(struct root_job *j, int position);
+/* A rank of a job whose asker waits could not be started: it is told, not the user. */
+void root_new_failed(struct root_job *j, double now, int rank, const char *step, int errnum);
+void root_new_lost(struct root_job *j, int rank);
+void root_new_look(struct root_job *j);          /* ranks of it have ended */
+/* Nothing more can be started: whoever waits is told. */
+void root_refuse_asked(struct root *r, const char *why);
+
+/* root_single.c */
+/* Take a program that runs already as the only rank of the main job.  0, or -1 and e. */
+int  root_single_start(struct root_job *j, struct err *e);
+/* A rank that was not ours has gone without a farewell: what it started ends. */
+void root_single_gone(struct root_job *j, int rank);
+void root_single_clear(struct root *r);
+
+/* root_names.c */
+int  root_names_init(struct root *r, struct err *e);
+void root_names_add(struct root_job *j);         /* it runs */
+void root_names_end(struct root_job *j);
+bool root_names_ask(void *host, struct name_ask *a);
+void root_timer(void *host, unsigned id, double seconds);
+void root_names_clear(struct root *r);           /* after the core */
+
+/* root_foreign.c */
+void root_foreign_init(struct root *r);          /* after the names */
+void root_foreign_clear(struct root *r);         /* after the jobs, before the core */
+bool root_introduce(void *host, struct far_ask *a);
+/* Jobs that are connected to one of another launcher that has failed end with it. */
+void root_foreign_follow(struct root *r);
 
 /* root_node.c */
 extern const struct node_ops root_node_ops;
-int  root_output_init(struct root *r, struct err *e);
+int  root_places_init(struct root *r, struct err *e);
 void root_output_failed(void *host, const char *what, int errnum);
 /* Open the output files of all ranks of other nodes. */
-int  root_open_files(struct root *r, struct err *e);
+int  root_open_files(struct root_job *j, struct err *e);
 /* A message of a server below with output. */
 int  root_take_output(struct root *r, struct remote *from, const struct msg *m,
                       const char *payload, size_t len, struct err *e);
@@ -95,15 +226,28 @@ void root_trial_over(struct root *r, bool ok, const char *why);
 /* root_tree.c */
 extern const struct remote_ops root_remote_ops;
 bool root_is_alone(const struct root *r);        /* no other server takes part */
-void root_send(struct root *r, const char *cmd, const char *key, int n,
+/* Send a command about a job to all servers below; key NULL: none. */
+void root_send(struct root_job *j, const char *cmd, const char *key, int n,
                const char *key2, int n2);
+/* The same for the whole run. */
+void root_send_all(struct root *r, const char *cmd);
 /* Give up the hosts whose ranks did not end, as they do not answer. */
 void root_drop_silent(struct root *r);
 /* Name the hosts that have not ended in time. */
 void root_tell_unfinished(struct root *r);
+/* A server of another node is there; could not be started; is gone, and all below it: told
+ * once, whatever number of jobs is there. */
+void root_server_connected(struct root *r, int position);
+void root_server_failed(struct root *r, int position, const char *why);
+void root_server_lost(struct root *r, int position, const char *why);
+
+/* root_told.c: a message of a server below (remote_ops). */
+int  root_told(void *host, struct remote *from, const struct msg *m, const char *payload,
+               size_t len, struct err *e);
 
 /* root_input.c */
 int  root_input_init(struct root *r, struct err *e);
+void root_input_start(struct root *r);           /* who reads it has been started */
 void root_input(struct root *r, const char *data, size_t len);   /* len 0: its end */
 void root_input_taken(struct root *r, int position, size_t bytes);
 void root_input_closed(struct root *r, int position);

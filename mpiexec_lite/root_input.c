@@ -28,7 +28,7 @@ static const struct feed_ops feed_ops = { own_taken, own_closed, own_failed };
 int root_input_init(struct root *r, struct err *e)
 {
     const struct plan *p = r->plan;
-    const struct placement *place = r->args->place;
+    const struct placement *place = &r->main->bundle.place;
 
     if (r->args->input >= 0 || p->stdin_mode == STDIN_NONE)
         return 0;
@@ -38,8 +38,17 @@ int root_input_init(struct root *r, struct err *e)
         r->at[tree_position(p, place->runs[i].node)].reads = true;
     if (!r->at[0].reads)
         return 0;
-    r->node.feed = feed_new(r->loop, &feed_ops, r);
-    return r->node.feed ? 0 : err_set(e, ERR_NOMEM, "no memory for stdin");
+    r->main->crew.feed = feed_new(r->loop, &feed_ops, r);
+    return r->main->crew.feed ? 0 : err_set(e, ERR_NOMEM, "no memory for stdin");
+}
+
+void root_input_start(struct root *r)
+{
+    for (int i = 0; i < r->tree.n; i++)
+        if (r->at[i].reads) {
+            control_send(&r->control, "credit", "bytes", CONTROL_CREDIT);
+            return;
+        }
 }
 
 static int readers(const struct root *r)
@@ -69,17 +78,17 @@ void root_input(struct root *r, const char *data, size_t len)
 
     msg_init(&m);
     for (int i = 0; position && i < r->below.n; i++) {
-        if (r->below.v[i].state != REMOTE_UP || (to && to != &r->below.v[i]))
+        if (r->below.v[i]->state != REMOTE_UP || (to && to != r->below.v[i]))
             continue;
         msg_start(&m, "stdin");
         msg_int(&m, "position", position);
-        link_message(r->below.v[i].link, LINK_BULK, &m, data, len, NULL);
+        link_message(r->below.v[i]->link, LINK_BULK, &m, data, len, NULL);
     }
     msg_clear(&m);
-    if (r->node.feed && len)
-        feed_write(r->node.feed, data, len);
-    else if (r->node.feed)
-        feed_end(r->node.feed);
+    if (r->main->crew.feed && len)
+        feed_write(r->main->crew.feed, data, len);
+    else if (r->main->crew.feed)
+        feed_end(r->main->crew.feed);
 }
 
 /* As much as the slowest reader has taken is asked for again. */

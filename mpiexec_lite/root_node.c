@@ -12,71 +12,64 @@ enum { TRACE_LEVEL = 3 };        /* -vvv: the wire trace on stderr */
 
 /* --- ranks ------------------------------------------------------------- */
 
-static void started(void *host, int rank, pid_t pid)
+static void started(void *host, struct crew *c, int rank, pid_t pid)
 {
-    struct root *r = host;
-
-    r->launch.ranks[rank].pid = pid;
+    (void)host;
+    root_job_of(c)->launch.ranks[rank].pid = pid;
 }
 
-static void not_started(void *host, int rank, const char *step, int errnum)
+static void not_started(void *host, struct crew *c, int rank, const char *step, int errnum)
 {
-    struct root *r = host;
-
-    launch_failed_to_start(&r->launch, root_now(r), rank, step, errnum);
+    (void)host;
+    root_job_not_started(root_job_of(c), rank, step, errnum);
 }
 
-static void initialized(void *host, int rank)
+static void initialized(void *host, struct crew *c, int rank)
 {
-    struct root *r = host;
+    struct root_job *j = root_job_of(c);
 
-    root_say(r, 2, "rank %d: PMI initialized", rank);
-    launch_initialized(&r->launch, rank);
+    root_say(host, 2, "%srank %d: PMI initialized", root_job_name(j).text, rank);
+    launch_initialized(&j->launch, rank);
 }
 
-static void finalized(void *host, int rank)
+static void finalized(void *host, struct crew *c, int rank)
 {
-    struct root *r = host;
+    struct root_job *j = root_job_of(c);
 
-    root_say(r, 2, "rank %d: PMI finalized", rank);
-    launch_finalized(&r->launch, rank);
+    root_say(host, 2, "%srank %d: PMI finalized", root_job_name(j).text, rank);
+    launch_finalized(&j->launch, rank);
 }
 
-static void aborted(void *host, int rank, bool world, int code, const char *text)
+static void aborted(void *host, struct crew *c, int rank, bool world, int code,
+                    const char *text)
 {
-    struct root *r = host;
-
-    launch_aborted(&r->launch, root_now(r), rank, world, code, text);
+    launch_aborted(&root_job_of(c)->launch, root_now(host), rank, world, code, text);
 }
 
-static void protocol(void *host, int rank, const char *why)
+static void protocol(void *host, struct crew *c, int rank, const char *why)
 {
-    struct root *r = host;
-
-    launch_protocol(&r->launch, root_now(r), rank, why);
+    launch_protocol(&root_job_of(c)->launch, root_now(host), rank, why);
 }
 
-static void hung_up(void *host, int rank)
+static void hung_up(void *host, struct crew *c, int rank)
 {
-    struct root *r = host;
-
-    launch_hung_up(&r->launch, root_now(r), rank);
+    launch_hung_up(&root_job_of(c)->launch, root_now(host), rank);
 }
 
-static void rank_ended(void *host, int rank, int wstatus)
+static void rank_ended(void *host, struct crew *c, int rank, int wstatus)
 {
-    struct root *r = host;
+    struct root_job *j = root_job_of(c);
 
-    root_say(r, 2, "rank %d (pid %d): ended, status %d", rank,
-             (int)r->launch.ranks[rank].pid, shell_status(wstatus));
-    launch_ended(&r->launch, root_now(r), rank, wstatus);
+    root_say(host, 2, "%srank %d (pid %d): ended, status %d", root_job_name(j).text, rank,
+             (int)j->launch.ranks[rank].pid, shell_status(wstatus));
+    if (plan_is_single(&j->bundle.plan) && j->launch.ranks[rank].pmi == PMI_INSIDE)
+        root_single_gone(j, rank);
+    launch_ended(&j->launch, root_now(host), rank, wstatus);
 }
 
-static void stuck(void *host, int missing, int waiting)
+static void stuck(void *host, struct crew *c, int missing, int waiting)
 {
-    struct root *r = host;
-
-    launch_stuck(&r->launch, root_now(r), missing, waiting);
+    launch_stuck(&root_job_of(c)->launch, root_now(host), missing, waiting);
 }
 
 static void broken(void *host, const char *why)
@@ -89,6 +82,11 @@ static void tell(void *host, const char *text)
     root_tell(host, "%s", text);
 }
 
+static void asked(void *host, struct spawn *s)
+{
+    root_ask(host, s);
+}
+
 void root_write_trace(struct root *r, struct buf *line)
 {
     if (r->args->trace >= 0 && !r->trace_ended && trace_write(r->args->trace, line) < 0) {
@@ -96,7 +94,7 @@ void root_write_trace(struct root *r, struct buf *line)
         root_tell(r, "the wire trace ends here: %s", strerror(errno));
     }
     if (r->plan->verbose >= TRACE_LEVEL)
-        output_tell(r->node.output, buf_bytes(line));
+        places_tell(&r->places, buf_bytes(line));
 }
 
 static void trace(void *host, struct buf *line)
@@ -108,6 +106,8 @@ const struct node_ops root_node_ops = {
     .started = started, .not_started = not_started, .initialized = initialized,
     .finalized = finalized, .aborted = aborted, .protocol = protocol, .hung_up = hung_up,
     .ended = rank_ended, .stuck = stuck, .broken = broken, .tell = tell, .trace = trace,
+    .spawn = asked, .name = root_names_ask, .timer = root_timer,
+    .introduce = root_introduce,
 };
 
 /* --- output ------------------------------------------------------------ */
@@ -115,14 +115,16 @@ const struct node_ops root_node_ops = {
 void root_output_failed(void *host, const char *what, int errnum)
 {
     struct root *r = host;
+    struct root_job *j;
     char text[512];
 
-    if (errnum == EPIPE) {
-        launch_reader_gone(&r->launch, root_now(r));
-    } else {
+    if (errnum != EPIPE) {
         snprintf(text, sizeof text, "%s: %s", what, strerror(errnum));
         root_broken(r, EXIT_LAUNCHER, text);
+        return;
     }
+    TAILQ_FOREACH(j, &r->jobs, in_root)
+        launch_reader_gone(&j->launch, root_now(r));
 }
 
 /* What was held back for a full stdout may come. */
@@ -130,53 +132,63 @@ static void taken(void *host)
 {
     struct root *r = host;
 
-    if (output_full(r->node.output))
+    if (places_full(&r->places))
         return;                          /* the last one that can go on says so */
     for (int i = 0; i < r->below.n; i++)
-        if (r->below.v[i].held && r->below.v[i].link) {
-            link_grant(r->below.v[i].link, LINK_BULK, r->below.v[i].held);
-            r->below.v[i].held = 0;
+        if (r->below.v[i]->held && r->below.v[i]->link) {
+            link_grant(r->below.v[i]->link, LINK_BULK, r->below.v[i]->held);
+            r->below.v[i]->held = 0;
         }
 }
 
-static const struct output_ops output_ops = { root_output_failed, NULL, taken };
+static const struct places_ops places_ops = { root_output_failed, NULL, taken };
 
-int root_output_init(struct root *r, struct err *e)
+int root_places_init(struct root *r, struct err *e)
 {
-    r->node.output = output_new(r->loop, r->plan, r->node.args.node, r->hostname,
-                                r->node.buffer, NODE_BUFFER, &output_ops, r, e);
-    return r->node.output ? 0 : -1;
+    return places_init(&r->places, r->loop, &places_ops, r, e);
 }
 
-int root_open_files(struct root *r, struct err *e)
+int root_open_files(struct root_job *j, struct err *e)
 {
-    const struct placement *place = r->args->place;
+    const struct plan *p = &j->bundle.plan;
+    const struct placement *place = &j->bundle.place;
 
-    if (!r->plan->outfile && !r->plan->errfile)
+    if (!p->outfile && !p->errfile)
         return 0;
     for (size_t i = 0; i < place->nruns; i++) {
         const struct run *run = &place->runs[i];
 
-        for (int k = 0; k < run->n && !r->plan->hosts[run->node].local; k++)
-            if (output_open(r->node.output, run->node, run->first + k, e) < 0)
+        for (int k = 0; k < run->n && !p->hosts[run->node].local; k++)
+            if (output_open(j->crew.output, run->node, run->first + k, e) < 0)
                 return -1;
     }
     return 0;
 }
 
-int root_take_output(struct root *r, struct remote *from, const struct msg *m,
-                     const char *payload, size_t len, struct err *e)
+/* Output of a job that is over, or of a node that it is not on, goes nowhere. */
+static bool show(struct root_job *j, const struct msg *m, const char *data, size_t len,
+                 struct err *e)
 {
     long long node, rank, errors, flush;
 
-    if (msg_number(m, "node", 0, (long long)r->plan->nhosts - 1, &node, e) < 0 ||
-        msg_number(m, "rank", -1, r->args->place->size - 1, &rank, e) < 0 ||
-        msg_number(m, "err", 0, 1, &errors, e) < 0 || msg_number(m, "flush", 0, 1, &flush, e) < 0 ||
-        link_take(from->link, len, e) < 0)
+    if (msg_number(m, "node", 0, (long long)j->bundle.plan.nhosts - 1, &node, e) < 0 ||
+        msg_number(m, "rank", -1, j->bundle.place.size - 1, &rank, e) < 0 ||
+        msg_number(m, "err", 0, 1, &errors, e) < 0 || msg_number(m, "flush", 0, 1, &flush, e) < 0)
+        return true;
+    return !len ||
+           output_take(j->crew.output, (int)node, (int)rank, errors, flush, data, len);
+}
+
+int root_take_output(struct root *r, struct remote *from, const struct msg *m,
+                     const char *payload, size_t len, struct err *e)
+{
+    struct root_job *j = root_job_named(r, m, e);
+
+    if (e->code || link_take(from->link, len, e) < 0)
         return -1;
-    if (!len || output_take(r->node.output, (int)node, (int)rank, errors, flush, payload, len))
+    if (!j || show(j, m, payload, len, e))
         link_grant(from->link, LINK_BULK, len);
     else
         from->held += len;
-    return 0;
+    return e->code ? -1 : 0;
 }

@@ -67,14 +67,14 @@ static void decide(struct root *r, int width)
     ev_timer_stop(r->loop, &r->trial);
     r->tree.width = r->below.args.tree.width = width;
     n = tree_children(&r->tree, 0, &first);
-    if (node_add_job(&r->node, r->args->place->size, &e) < 0) {
+    if (crew_add_job(&r->main->crew, r->main->bundle.place.size, &e) < 0) {
         root_broken(r, EXIT_LAUNCHER, e.text);
         return;
     }
     for (int i = 0; i < r->below.n; i++)
-        if (r->below.v[i].state == REMOTE_UP)
-            grow(&r->below.v[i], width, false);
-    if (remotes_launch(&r->below, first, n, r->tree.n - 1) < 0)
+        if (r->below.v[i]->state == REMOTE_UP)
+            grow(r->below.v[i], width, false);
+    if (remotes_launch(&r->below, first, n) < 0)
         root_broken(r, EXIT_LAUNCHER, "no memory for servers");
 }
 
@@ -186,7 +186,7 @@ int root_spread_init(struct root *r, struct err *e)
         decide(r, r->tree.width);
     } else {
         n = tree_children(&r->tree, 0, &first);
-        if (remotes_launch(&r->below, first, n, r->tree.n - 1) < 0)
+        if (remotes_launch(&r->below, first, n) < 0)
             return err_set(e, ERR_NOMEM, "no memory for servers");
     }
     if (!root_is_alone(r))
@@ -197,11 +197,12 @@ int root_spread_init(struct root *r, struct err *e)
 
 void root_check_ready(struct root *r)
 {
-    if (r->started || !r->decided || r->ready < r->tree.n - 1 || r->launch.ending)
+    if (r->main->started || !r->decided || r->ready < r->tree.n - 1 || r->main->launch.ending)
         return;
     root_progress_end(r);
     if (!root_is_alone(r))
         root_say(r, 1, "launch: %d other hosts: first answer after %.3f s, all ready after %.3f s",
                  r->tree.n - 1, r->first_up - r->began, root_now(r) - r->began);
-    root_start(r);
+    root_job_start(r->main);
+    root_input_start(r);
 }

@@ -1,18 +1,25 @@
-/* root_tree.c - the servers of the other nodes, as the root sees them: what they tell,
- * and losing them. */
+/* root_tree.c - the servers of the other nodes, as the root sees them: what is sent to all,
+ * and coming, failing and losing them. */
 #include "mpiexec_lite/root_impl.h"
 
-#include "mpiexec_lite/events.h"
-
 #include <stdlib.h>
-#include <string.h>
 
 bool root_is_alone(const struct root *r)
 {
-    return r->tree.n == 1;
+    return r->servers == 1;
 }
 
-void root_send(struct root *r, const char *cmd, const char *key, int n,
+void root_send_all(struct root *r, const char *cmd)
+{
+    struct msg m;
+
+    msg_init(&m);
+    msg_start(&m, cmd);
+    remotes_send(&r->below, &m, NULL, 0);
+    msg_clear(&m);
+}
+
+void root_send(struct root_job *j, const char *cmd, const char *key, int n,
                const char *key2, int n2)
 {
     struct msg m;
@@ -23,57 +30,20 @@ void root_send(struct root *r, const char *cmd, const char *key, int n,
         msg_int(&m, key, n);
     if (key2)
         msg_int(&m, key2, n2);
-    remotes_send(&r->below, &m);
+    if (j->number)
+        msg_int(&m, "number", j->number);
+    remotes_send(&j->root->below, &m, NULL, 0);
     msg_clear(&m);
 }
 
 /* --- positions --------------------------------------------------------- */
-
-/* A server speaks for itself and for those below it only. */
-static int check_position(struct root *r, const struct remote *from, int position,
-                          struct err *e)
-{
-    if (from->position == position || tree_next(&r->tree, from->position, position) >= 0)
-        return 0;
-    return err_set(e, ERR_INVALID_ARG, "it speaks for position %d", position);
-}
-
-static int check_rank(struct root *r, const struct remote *from, int rank, struct err *e)
-{
-    int node = placement_node(r->args->place, rank);
-
-    return check_position(r, from, r->positions[node], e);
-}
-
-/* The position that a message names, or -1 and e. */
-static int position_of(struct root *r, const struct msg *m, struct err *e)
-{
-    const struct pair *p = msg_find(m, "position");
-    long long n;
-
-    if (!p)
-        return err_set(e, ERR_INVALID_ARG, "%s: no position", m->cmd);
-    return pair_int(p, 1, r->tree.n - 1, &n, e) < 0 ? -1 : (int)n;
-}
-
-/* Words about a trial from the server that made it, on their way when it was given up. */
-static bool is_late(const struct root *r, const struct remote *from, int position)
-{
-    return position == r->tried && from->position == 1;
-}
 
 static const char *host_at(const struct root *r, int position)
 {
     return r->plan->hosts[tree_node(r->plan, position)].name;
 }
 
-static void quiet(struct root *r, int position)
-{
-    r->quiet += !r->at[position].quiet;
-    r->at[position].quiet = true;
-}
-
-static void connected(struct root *r, int position)
+void root_server_connected(struct root *r, int position)
 {
     if (r->at[position].state != AT_AWAY)
         return;
@@ -85,36 +55,35 @@ static void connected(struct root *r, int position)
     root_say(r, 2, "launch: %s answers", host_at(r, position));
 }
 
-/* The ranks of one position go with it. */
-static void lose_ranks(struct root *r, int position)
+static void lose(struct root *r, int position)
 {
-    int *ranks = NULL, n = placement_ranks(r->args->place, tree_node(r->plan, position), &ranks);
+    struct root_job *j;
 
-    for (int i = 0; r->started && i < n; i++) {
-        if (!r->launch.ranks[ranks[i]].ended)
-            job_rank_lost(r->node.job, ranks[i]);
-        launch_lost(&r->launch, ranks[i]);
-    }
-    free(ranks);
+    r->at[position].lost = true;
+    TAILQ_FOREACH(j, &r->jobs, in_root)
+        root_job_lose(j, position);
+    root_input_closed(r, position);
 }
 
-/* A server is gone, and all below it. */
-static void lost(struct root *r, int position, const char *why)
+void root_server_lost(struct root *r, int position, const char *why)
 {
-    if (r->started)
-        launch_node_lost(&r->launch, root_now(r), why);
-    else
+    const char *news = why;
+    struct root_job *j;
+
+    TAILQ_FOREACH(j, &r->jobs, in_root)
+        if (root_job_node_lost(j, position, news))
+            news = "";
+    if (!r->main->started)
         root_broken(r, EXIT_LAUNCHER, why);
-    for (int i = position; i < r->tree.n; i++)
-        if (i == position || tree_next(&r->tree, position, i) >= 0) {
-            lose_ranks(r, i);
-            quiet(r, i);
-            root_input_closed(r, i);
-        }
+    for (int i = position; i < r->servers; i++)
+        if (i == position || tree_next(&r->tree, position, i) >= 0)
+            lose(r, i);
 }
 
-static void failed(struct root *r, int position, const char *why)
+void root_server_failed(struct root *r, int position, const char *why)
 {
+    if (root_host_failed(r, position, why))
+        return;
     if (!r->decided && tree_parent(&r->tree, position) > 0) {
         root_trial_over(r, false, why);       /* and it is tried from here */
         return;
@@ -126,15 +95,25 @@ static void failed(struct root *r, int position, const char *why)
 
 enum { NAMES_MAX = 16 };                 /* of hosts in one message */
 
-/* Whether ranks of this position live, as far as is known here. */
-static bool lives(struct root *r, int position)
+static bool job_lives(struct root_job *j, int node)
 {
-    int *ranks = NULL, n = placement_ranks(r->args->place, tree_node(r->plan, position), &ranks);
+    int *ranks = NULL, n = placement_ranks(&j->bundle.place, node, &ranks);
     bool found = false;
 
     for (int i = 0; i < n && !found; i++)
-        found = r->launch.ranks[ranks[i]].pid && !r->launch.ranks[ranks[i]].ended;
+        found = j->launch.ranks[ranks[i]].pid && !j->launch.ranks[ranks[i]].ended;
     free(ranks);
+    return found;
+}
+
+/* Whether ranks of this position live, as far as is known here. */
+static bool lives(struct root *r, int position)
+{
+    struct root_job *j;
+    bool found = false;
+
+    TAILQ_FOREACH(j, &r->jobs, in_root)
+        found = found || job_lives(j, tree_node(r->plan, position));
     return found;
 }
 
@@ -150,7 +129,7 @@ static void tell_hosts(struct root *r, bool (*is_meant)(struct root *r, int posi
     struct buf names = BUF_INIT;
     int n = 0;
 
-    for (int i = 1; i < r->tree.n; i++)
+    for (int i = 1; i < r->servers; i++)
         if (is_meant(r, i) && n++ < NAMES_MAX)
             buf_printf(&names, "%s%s", n > 1 ? ", " : "", host_at(r, i));
     if (n > NAMES_MAX)
@@ -171,269 +150,32 @@ void root_drop_silent(struct root *r)
 {
     r->give_up = 0;
     tell_hosts(r, lives);
-    for (int i = 1; i < r->tree.n; i++) {
+    for (int i = 1; i < r->servers; i++) {
         struct remote *x = lives(r, i) ? remotes_towards(&r->below, i) : NULL;
 
         if (!x)
             continue;
         remote_drop(x);
-        lost(r, x->position, "");
+        root_server_lost(r, x->position, "");
     }
-}
-
-/* --- what they tell ---------------------------------------------------- */
-
-static void rank_ended(struct root *r, const struct rank_end *x)
-{
-    struct rank_state *s = &r->launch.ranks[x->rank];
-
-    if (x->wstatus == RANK_NEVER_RAN) {
-        launch_never_ran(&r->launch, x->rank);
-        return;
-    }
-    s->pid = x->pid;
-    s->pmi = (enum pmi_phase)x->pmi;
-    root_say(r, 2, "rank %d (pid %d): ended, status %d", x->rank, x->pid,
-             shell_status(x->wstatus));
-    launch_ended(&r->launch, root_now(r), x->rank, x->wstatus);
-}
-
-/* A message of a server below, with what its row in the table has asked for. */
-struct told {
-    struct remote    *from;
-    const struct msg *m;
-    const char       *payload;
-    size_t            len;
-    int               position;          /* whose it is */
-    const char       *text;              /* "" if there is none */
-};
-
-static int on_out(struct root *r, const struct told *t, struct err *e)
-{
-    return root_take_output(r, t->from, t->m, t->payload, t->len, e);
-}
-
-static int on_ended(struct root *r, const struct told *t, struct err *e)
-{
-    const char *at = t->payload;
-    size_t len = t->len;
-    struct rank_end x;
-    int got;
-
-    while ((got = events_next(&at, &len, &x, e)) > 0) {
-        if (x.rank < 0 || x.rank >= r->launch.size || x.pmi < PMI_NONE || x.pmi > PMI_DONE)
-            return err_set(e, ERR_INVALID_ARG, "the end of rank %d", x.rank);
-        if (check_rank(r, t->from, x.rank, e) < 0)
-            return -1;
-        if (r->launch.ranks[x.rank].pid && !r->launch.ranks[x.rank].ended)
-            rank_ended(r, &x);
-    }
-    return got;
-}
-
-static void act_on_event(struct root *r, const char *kind, int rank, int code,
-                         const char *text)
-{
-    struct launch *l = &r->launch;
-    double now = root_now(r);
-
-    if (!strcmp(kind, "not-started"))
-        launch_failed_to_start(l, now, rank, text, code);
-    else if (!strcmp(kind, "abort"))
-        launch_aborted(l, now, rank, true, code, text);
-    else if (!strcmp(kind, "abort-alone"))
-        launch_aborted(l, now, rank, false, code, text);
-    else if (!strcmp(kind, "protocol"))
-        launch_protocol(l, now, rank, text);
-    else if (!strcmp(kind, "hung-up"))
-        launch_hung_up(l, now, rank);
-}
-
-static int on_event(struct root *r, const struct told *t, struct err *e)
-{
-    const char *kind = msg_get(t->m, "kind");
-    long long rank, pid, pmi, code;
-
-    if (msg_number(t->m, "rank", 0, r->launch.size - 1, &rank, e) < 0 ||
-        msg_number(t->m, "pid", 0, INT_MAX, &pid, e) < 0 ||
-        msg_number(t->m, "pmi", PMI_NONE, PMI_DONE, &pmi, e) < 0 ||
-        msg_number(t->m, "code", INT_MIN, INT_MAX, &code, e) < 0 ||
-        check_rank(r, t->from, (int)rank, e) < 0)
-        return -1;
-    if (!kind)
-        return err_set(e, ERR_INVALID_ARG, "event without kind");
-    if (pid)
-        r->launch.ranks[rank].pid = (pid_t)pid;
-    r->launch.ranks[rank].pmi = (enum pmi_phase)pmi;
-    act_on_event(r, kind, (int)rank, (int)code, t->text);
-    return 0;
-}
-
-static int on_connected(struct root *r, const struct told *t, struct err *e)
-{
-    (void)e;
-    connected(r, t->position);
-    root_trial_over(r, true, "");
-    return 0;
-}
-
-static int on_ready(struct root *r, const struct told *t, struct err *e)
-{
-    (void)e;
-    r->ready += r->at[t->position].state == AT_CONNECTED;
-    r->at[t->position].state = AT_READY;
-    root_check_ready(r);
-    return 0;
-}
-
-static int on_failed(struct root *r, const struct told *t, struct err *e)
-{
-    (void)e;
-    failed(r, t->position, t->text);
-    return 0;
-}
-
-static int on_lost(struct root *r, const struct told *t, struct err *e)
-{
-    (void)e;
-    lost(r, t->position, t->text);
-    return 0;
-}
-
-static int on_quiet(struct root *r, const struct told *t, struct err *e)
-{
-    (void)e;
-    quiet(r, t->position);
-    return 0;
-}
-
-static int on_done(struct root *r, const struct told *t, struct err *e)
-{
-    long long left;
-
-    if (msg_number(t->m, "left", 0, INT_MAX, &left, e) < 0)
-        return -1;
-    if (!r->finishing)
-        return err_set(e, ERR_INVALID_ARG, "done before it was told to finish");
-    r->left += (int)left;
-    remote_done(t->from);
-    return 0;
-}
-
-static int on_broken(struct root *r, const struct told *t, struct err *e)
-{
-    long long status;
-
-    if (msg_number(t->m, "status", 1, 255, &status, e) < 0)
-        return -1;
-    root_broken(r, (int)status, t->text);
-    return 0;
-}
-
-static int on_tell(struct root *r, const struct told *t, struct err *e)
-{
-    (void)e;
-    root_tell(r, "%s", t->text);
-    return 0;
-}
-
-static int on_trace(struct root *r, const struct told *t, struct err *e)
-{
-    const struct pair *p = msg_find(t->m, "text");
-    struct buf line = BUF_INIT;
-
-    for (size_t i = 0; p && i < p->len; i++)     /* a trace is text that can be shown */
-        if ((unsigned char)p->val[i] < ' ')
-            return err_set(e, ERR_INVALID_VAL, "a trace with control characters");
-    if (p)
-        buf_add(&line, p->val, p->len);
-    if (line.len)
-        root_write_trace(r, &line);
-    buf_clear(&line);
-    return 0;
-}
-
-static int on_stdin_taken(struct root *r, const struct told *t, struct err *e)
-{
-    long long bytes;
-
-    if (msg_number(t->m, "bytes", 0, CONTROL_CREDIT, &bytes, e) < 0)
-        return -1;
-    if (r->at[t->position].taken + (size_t)bytes > r->input_given + CONTROL_CREDIT)
-        return err_set(e, ERR_INVALID_ARG, "more of stdin was taken than was sent");
-    root_input_taken(r, t->position, (size_t)bytes);
-    return 0;
-}
-
-static int on_stdin_closed(struct root *r, const struct told *t, struct err *e)
-{
-    (void)e;
-    root_input_closed(r, t->position);
-    return 0;
-}
-
-enum needs { NOTHING, POSITION };        /* that are checked before */
-
-static const struct row {
-    const char *cmd;
-    int       (*run)(struct root *r, const struct told *t, struct err *e);
-    enum needs  needs;
-} rows[] = {
-    { "out", on_out, NOTHING }, { "quiet", on_quiet, POSITION }, { "ended", on_ended, NOTHING },
-    { "event", on_event, NOTHING }, { "connected", on_connected, POSITION },
-    { "ready", on_ready, POSITION }, { "failed", on_failed, POSITION },
-    { "lost", on_lost, POSITION }, { "done", on_done, NOTHING },
-    { "broken", on_broken, NOTHING }, { "tell", on_tell, NOTHING },
-    { "trace", on_trace, NOTHING }, { "stdin-taken", on_stdin_taken, POSITION },
-    { "stdin-closed", on_stdin_closed, POSITION },
-};
-
-static const struct row *find_row(const char *cmd)
-{
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (!strcmp(rows[i].cmd, cmd))
-            return &rows[i];
-    return NULL;
-}
-
-static int remote_message(void *host, struct remote *from, const struct msg *m,
-                          const char *payload, size_t len, struct err *e)
-{
-    struct root *r = host;
-    const struct row *row = find_row(m->cmd);
-    struct told t = { .from = from, .m = m, .payload = payload, .len = len,
-                      .text = msg_get(m, "text") };
-
-    if (!row)
-        return err_set(e, ERR_OTHER, "unknown message %.40s", m->cmd);
-    if (row->needs == POSITION) {
-        t.position = position_of(r, m, e);
-        if (t.position > 0 && is_late(r, from, t.position))
-            return 0;
-        if (t.position < 0 || check_position(r, from, t.position, e) < 0)
-            return -1;
-    }
-    if (!t.text)
-        t.text = "";
-    return row->run(r, &t, e);
 }
 
 static void remote_connected(void *host, int position)
 {
     struct root *r = host;
 
-    connected(r, position);
+    root_server_connected(r, position);
     root_grow(r, remotes_towards(&r->below, position));
 }
 
 static void remote_failed(void *host, int position, const char *why)
 {
-    failed(host, position, why);
+    root_server_failed(host, position, why);
 }
 
 static void remote_lost(void *host, int position, const char *why)
 {
-    lost(host, position, why);
+    root_server_lost(host, position, why);
 }
 
 static void remote_tell(void *host, const char *text)
@@ -442,6 +184,6 @@ static void remote_tell(void *host, const char *text)
 }
 
 const struct remote_ops root_remote_ops = {
-    .message = remote_message, .connected = remote_connected, .failed = remote_failed,
+    .message = root_told, .connected = remote_connected, .failed = remote_failed,
     .lost = remote_lost, .tell = remote_tell,
 };

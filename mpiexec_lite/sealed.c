@@ -165,6 +165,20 @@ static void on_tcp(struct ev_loop *loop, ev_io *w, int revents)
     go_on(s);
 }
 
+void sealed_finish(struct sealed *s)
+{
+    char data[PIECE];
+    ssize_t n = 1;
+
+    while (!s->ended_here && n > 0) {
+        n = recv(s->plain, data, sizeof data, MSG_DONTWAIT);
+        if (n >= 0)
+            wrap(s, data, (size_t)n);
+    }
+    push(s, s->tcp, &s->out, &s->tcp_out);
+    sealed_free(s);
+}
+
 static void watch(struct sealed *s)
 {
     ev_io_init(&s->tcp_in, on_tcp, s->tcp, EV_READ);

@@ -27,5 +27,8 @@ struct sealed *sealed_new_on(struct ev_loop *loop, int tcp, int plain,
                              sealed_over *over, void *host);
 /* Without a call of over. */
 void sealed_free(struct sealed *s);
+/* The same when the caller has closed its end: what it has written goes out first, with
+ * the end of the stream, as far as that is possible at once. */
+void sealed_finish(struct sealed *s);
 
 #endif

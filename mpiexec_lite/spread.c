@@ -31,7 +31,8 @@ int spread_quote(const char *word, struct buf *out)
 void spread_staging(size_t size, const char *sha256, struct buf *out)
 {
     buf_printf(out, "exec /bin/sh -c 'umask 077; "
-               "d=$(mktemp -d \"${XDG_RUNTIME_DIR:-${TMPDIR:-/tmp}}/pmi2_proxy.XXXXXX\") || exit 125; "
+               "d=$(mktemp -d \"${XDG_RUNTIME_DIR:-${TMPDIR:-/tmp}}/pmi2_proxy.XXXXXX\") || "
+               "exit 125; "
                "clean() { rm -rf \"$d\"; }; trap clean 0; trap \"exit 143\" 1 2 15; "
                "head -c %zu >\"$d/pmi2_proxy\" && "
                "echo \"%s  $d/pmi2_proxy\" | sha256sum -c >/dev/null "

@@ -151,16 +151,48 @@ static void signal_ours(const struct procs *p, int signo)
             signal_one(&p->v[i], signo);
 }
 
-/* Those that are not waited for with all others. */
+/* Those that are not waited for with all others: at once, as the next pass cannot tell
+ * whose a dead process was. */
 static void reap_ours(const struct procs *p, pid_t self)
 {
+    const struct timespec pause = { 0, 200000 };
+
     for (size_t i = 0; i < p->n; i++)
-        if (p->v[i].ours && p->v[i].parent == self)
-            waitpid(p->v[i].pid, NULL, WNOHANG | __WALL);
+        for (int tries = 0; p->v[i].ours && p->v[i].parent == self && tries < 50; tries++) {
+            if (waitpid(p->v[i].pid, NULL, WNOHANG | __WALL))
+                break;
+            nanosleep(&pause, NULL);
+        }
 }
 
-/* One pass.  The number of descendants seen. */
-static int pass(const pid_t *spared, size_t n)
+/* Whether a process says that it is of this job. */
+static bool is_of_job(pid_t pid, const char *jobid)
+{
+    char path[40], *line = NULL;
+    size_t cap = 0, len = strlen(jobid);
+    bool found = false;
+    FILE *f;
+
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    f = fopen(path, "re");
+    while (f && !found && getdelim(&line, &cap, '\0', f) > 0)
+        found = !strncmp(line, "PMI_JOBID=", 10) && !strncmp(line + 10, jobid, len + 1);
+    free(line);
+    if (f)
+        fclose(f);
+    return found;
+}
+
+static void spare_other_jobs(struct procs *p, pid_t self, const char *jobid)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (p->v[i].parent == self && !is_of_job(p->v[i].pid, jobid))
+            p->v[i].spared = true;
+}
+
+/* One pass.  freeze: stop all before the first is killed, so that none can fork meanwhile;
+ * should we be killed just then, they stay stopped.  The number of descendants seen. */
+static int pass(const pid_t *spared, size_t n, const char *jobid, bool freeze)
 {
     struct procs p = { 0 };
     pid_t self = getpid();
@@ -175,13 +207,16 @@ static int pass(const pid_t *spared, size_t n)
         if (pr)
             pr->spared = true;
     }
+    if (jobid)
+        spare_other_jobs(&p, self, jobid);
     for (size_t i = 0; i < p.n; i++) {
         p.v[i].ours = p.v[i].pid != self && descends(&p, &p.v[i], self);
         seen += p.v[i].ours;
     }
-    signal_ours(&p, SIGSTOP);
+    if (freeze)
+        signal_ours(&p, SIGSTOP);
     signal_ours(&p, SIGKILL);
-    if (n)
+    if (n || jobid)
         reap_ours(&p, self);
     free(p.v);
     return seen;
@@ -197,17 +232,22 @@ static bool reap(void)
     return pid == 0 || errno != ECHILD;
 }
 
-int sweep_but(double seconds, const pid_t *spared, size_t n)
+/* Passes after which those that are still found are taken to fork faster than they are
+ * killed. */
+enum { PATIENT = 5 };
+
+int sweep_but(double seconds, const pid_t *spared, size_t n, const char *jobid)
 {
+    bool some = n || jobid;
     const struct timespec pause = { 0, 2000000 };        /* 2 ms */
     double end = now_seconds() + seconds;
     int seen = 0;
 
-    while (n || reap()) {
+    for (int passes = 0; some || reap(); passes++) {
         if (now_seconds() > end)
             return seen ? seen : 1;
-        seen = pass(spared, n);
-        if (n && !seen)
+        seen = pass(spared, n, jobid, passes >= PATIENT);
+        if (some && !seen)
             return 0;
         nanosleep(&pause, NULL);
     }
@@ -216,5 +256,5 @@ int sweep_but(double seconds, const pid_t *spared, size_t n)
 
 int sweep_all(double seconds)
 {
-    return sweep_but(seconds, NULL, 0);
+    return sweep_but(seconds, NULL, 0, NULL);
 }

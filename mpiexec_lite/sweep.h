@@ -22,7 +22,9 @@ bool sweep_any(void);
  * The number of processes left: 0 when it worked. */
 int sweep_all(double seconds);
 
-/* The same but for these children and what descends from them.  n may be 0. */
-int sweep_but(double seconds, const pid_t *spared, size_t n);
+/* The same but for these children and what descends from them (n may be 0); and of the
+ * other children, unless jobid is NULL, only those whose environment has it as
+ * PMI_JOBID, and their descendants. */
+int sweep_but(double seconds, const pid_t *spared, size_t n, const char *jobid);
 
 #endif

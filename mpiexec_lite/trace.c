@@ -46,9 +46,11 @@ int trace_open(const char *name, struct err *e)
     return fd;
 }
 
-void trace_format(struct buf *line, int rank, bool from_client, const char *data,
+void trace_format(struct buf *line, int job, int rank, bool from_client, const char *data,
                   size_t len)
 {
+    if (job)
+        buf_printf(line, "%d.", job);
     if (rank < 0)
         buf_str(line, "?");
     else

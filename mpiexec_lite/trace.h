@@ -10,8 +10,9 @@
 
 /* Open the file for the trace.  The descriptor, or -1 and e. */
 int  trace_open(const char *name, struct err *e);
-/* Append one line, without newline.  rank -1: not known yet, shown as '?'. */
-void trace_format(struct buf *line, int rank, bool from_client, const char *data,
+/* Append one line, without newline.  job: its number; RANK is JOB.RANK where that is not 0.
+ * rank -1: not known yet, shown as '?'. */
+void trace_format(struct buf *line, int job, int rank, bool from_client, const char *data,
                   size_t len);
 /* Write a line and a newline.  0, or -1 with errno: then the trace should end. */
 int  trace_write(int fd, const struct buf *line);

@@ -14,7 +14,7 @@ int tree_parent(const struct tree *t, int p)
 {
     if (!p)
         return -1;
-    return t->width ? (p - 1) / t->width : 0;
+    return t->width && p < t->n ? (p - 1) / t->width : 0;
 }
 
 int tree_next(const struct tree *t, int p, int q)

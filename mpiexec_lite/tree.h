@@ -2,13 +2,14 @@
  *
  * Servers have positions: 0 is the root, 1, 2, ... the other nodes in order of the
  * list.  With width W the children of position p are p*W+1 to p*W+W; a width of 0
- * is flat: all are the root's.  Pure; thread-safe. */
+ * is flat: all are the root's.  Hosts that come later, for a job that a rank starts, have
+ * the positions from n on: they are the root's, too.  Pure; thread-safe. */
 #ifndef MPIEXEC_LITE_TREE_H
 #define MPIEXEC_LITE_TREE_H
 
 #include "mpiexec_lite/place.h"
 
-struct tree { int width, n; };   /* n: positions, the root included */
+struct tree { int width, n; };   /* n: positions of the tree, the root included */
 
 /* The children of p are *first .. *first + n - 1; how many: n. */
 int tree_children(const struct tree *t, int p, int *first);

@@ -1,30 +1,14 @@
-/* ask.c - what a server does not have is asked of the one above, up to the root.
+/* ask.c - questions to the server above, up to the root: who waits for which, and the
+ * answers.
  *
- * Equal questions about a key share one message.  The answer brings the whole
- * block of data that the key belongs to, and every server on the way keeps it.
- * A key that the root does not have is remembered until the next release. */
-#include "pmi2/core.h"
+ * A question is sent on by every server that cannot answer it, under a number of its own,
+ * and the answer comes back the same way.  What is asked: ask_key.c, ask_root.c. */
+#include "pmi2/ask_impl.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct asker {                           /* a server below that waits for the answer */
-    struct peer *peer;
-    unsigned     id;                     /* its own number of the question */
-    SLIST_ENTRY(asker) next;
-};
-
-struct ask {
-    TAILQ_ENTRY(ask) in_server;
-    struct job    *job;
-    unsigned       id;
-    char          *key;                  /* owned; NULL: about a name */
-    struct waiters waiters;              /* requests of ranks here */
-    SLIST_HEAD(, asker) below;
-};
-
-static void ask_free(struct ask *a)
+void ask_free(struct ask *a)
 {
     struct asker *x;
 
@@ -73,7 +57,18 @@ void asks_forget(struct server *s, const struct peer *p)
     }
 }
 
-static struct ask *ask_new(struct job *j, const char *key)
+void asks_forget_job(struct job *j)
+{
+    struct ask *a, *next;
+
+    for (a = TAILQ_FIRST(&j->server->asks); a; a = next) {
+        next = TAILQ_NEXT(a, in_server);
+        if (a->job == j)
+            ask_drop(a);
+    }
+}
+
+struct ask *ask_new(struct job *j, const char *key)
 {
     struct ask *a = calloc(1, sizeof *a);
 
@@ -99,7 +94,7 @@ static struct ask *find_ask(struct server *s, unsigned id)
     return NULL;
 }
 
-static int add_asker(struct ask *a, struct peer *p, unsigned id)
+int add_asker(struct ask *a, struct peer *p, unsigned id)
 {
     struct asker *x = malloc(sizeof *x);
 
@@ -110,171 +105,36 @@ static int add_asker(struct ask *a, struct peer *p, unsigned id)
     return 0;
 }
 
-/* --- keys -------------------------------------------------------------- */
-
-/* The question about this key that is under way, or a new one. */
-static struct ask *question(struct job *j, const char *key)
-{
-    struct server *s = j->server;
-    struct ask *a;
-
-    TAILQ_FOREACH(a, &s->asks, in_server)
-        if (a->job == j && a->key && !strcmp(a->key, key))
-            return a;
-    a = ask_new(j, key);
-    if (!a)
-        return NULL;
-    peer_message(j, "kvs-get");
-    msg_int(&s->out, "id", a->id);
-    msg_str(&s->out, "key", key);
-    peer_send(s->up, NULL, 0);
-    return a;
-}
-
-static bool known_missing(const struct job *j, const char *key)
-{
-    struct kvs_entry en;
-
-    return is_root(j->server) || (j->missing && kvs_get(j->missing, key, &en));
-}
-
-/* It is no harm if this is not remembered. */
-static void remember_missing(struct job *j, const char *key)
-{
-    if (!j->missing)
-        j->missing = kvs_new(j->server->seed, LIMIT_NODE_BYTES);
-    if (j->missing)
-        kvs_put(j->missing, 0, key, "", 0, NULL);
-}
-
-enum outcome ask_key(struct request *rq, const char *key, struct err *e)
-{
-    struct job *j = request_job(rq);
-    struct request *kept = NULL;
-    struct ask *a;
-
-    if (known_missing(j, key))
-        return NOT_FOUND;
-    rq->text[0] = strdup(key);
-    a = rq->text[0] ? question(j, key) : NULL;
-    if (a)
-        kept = request_park(rq, &a->waiters, e);
-    else
-        err_set(e, ERR_NOMEM, "no memory to ask for a key");
-    if (!kept)
-        free(rq->text[0]);
-    rq->text[0] = NULL;
-    return kept ? PARKED : FAILED;
-}
-
-/* Tell a server below: the block of the key, or (len 0) that there is none. */
-static void tell_block(struct peer *p, struct job *j, unsigned id, const char *block,
-                       size_t len)
-{
-    struct server *s = j->server;
-
-    peer_message(j, "answer");
-    msg_int(&s->out, "id", id);
-    msg_int(&s->out, "rc", len ? 0 : 1);
-    peer_send(p, block, len);
-}
-
-static void tell_entry(struct peer *p, struct job *j, unsigned id,
-                       const struct kvs_entry *found)
-{
-    struct buf block = BUF_INIT;
-
-    share_add_block(j, found, &block);
-    tell_block(p, j, id, buf_bytes(&block), block.failed ? 0 : block.len);
-    buf_clear(&block);
-}
-
-int ask_get(struct peer *p, struct job *j, const struct msg *m, const char *payload,
-            size_t len, struct err *e)
-{
-    const char *key = msg_get(m, "key");
-    struct kvs_entry found;
-    long long id;
-    struct ask *a;
-
-    (void)payload;
-    (void)len;
-    if (!key || strlen(key) > LIMIT_KEY || msg_number(m, "id", 0, UINT32_MAX, &id, e) < 0)
-        return err_set(e, ERR_INVALID_ARG, "a key and its number wanted");
-    j->asked++;
-    if (share_find_known(j, key, &found))
-        tell_entry(p, j, (unsigned)id, &found);
-    else if (known_missing(j, key))
-        tell_block(p, j, (unsigned)id, NULL, 0);
-    else if (!(a = question(j, key)) || add_asker(a, p, (unsigned)id) < 0)
-        return err_set(e, ERR_NOMEM, "no memory to ask for a key");
-    return 0;
-}
-
-static void answer_rank(struct request *rq, const struct kvs_entry *found)
-{
-    struct err e;
-
-    err_set(&e, ERR_OTHER, "key not found");
-    if (found)
-        reply_text(rq, 0, found->value, found->len);
-    request_finish(rq, found ? REPLY : NOT_FOUND, &e);
-}
-
-/* The answer goes on as it came: what this node has put itself since is not known to the
- * root yet, and not theirs.  Ranks here are told what there is here now. */
-static void answer_key(struct ask *a, const char *payload, size_t len)
-{
-    struct job *j = a->job;
-    struct kvs_entry found;
-    bool there = kvs_get(j->kvs, a->key, &found) > 0;
-    struct request *rq;
-    struct asker *x;
-
-    if (!len)
-        remember_missing(j, a->key);
-    SLIST_FOREACH(x, &a->below, next)
-        tell_block(x->peer, j, x->id, payload, len);
-    while ((rq = TAILQ_FIRST(&a->waiters.list)))
-        answer_rank(rq, there ? &found : NULL);
-    ask_free(a);
-}
-
-/* --- names ------------------------------------------------------------- */
-
-/* name: also the number of an entry, in text. */
-static void send_name(struct ask *a, const char *cmd, const char *name, const char *port)
-{
-    struct server *s = a->job->server;
-
-    peer_message(a->job, cmd);
-    msg_int(&s->out, "id", a->id);
-    msg_str(&s->out, "name", name);
-    if (port)
-        msg_str(&s->out, "port", port);
-    peer_send(s->up, NULL, 0);
-}
-
-enum outcome ask_name(struct request *rq, const char *cmd, const char *name,
-                      const char *port, struct err *e)
+struct ask *ask_for(struct request *rq, struct err *e)
 {
     struct ask *a = ask_new(request_job(rq), NULL);
 
     if (!a) {
-        err_set(e, ERR_NOMEM, "no memory to ask for a name");
-        return FAILED;
+        err_set(e, ERR_NOMEM, "no memory to ask the server above");
+        return NULL;
     }
-    if (!request_park(rq, &a->waiters, e)) {
-        ask_free(a);
-        return FAILED;
-    }
-    send_name(a, cmd, name, port);
-    return PARKED;
+    if (request_park(rq, &a->waiters, e))
+        return a;
+    ask_free(a);
+    return NULL;
 }
 
-/* An entry by its number has a key too; else key is NULL. */
-static void tell_name(struct peer *p, struct job *j, unsigned id, enum outcome o,
-                      const char *key, const char *text, size_t len, const struct err *why)
+struct ask *ask_below(struct peer *p, struct job *j, unsigned id, struct err *e)
+{
+    struct ask *a = ask_new(j, NULL);
+
+    if (a && add_asker(a, p, id) == 0)
+        return a;
+    if (a)
+        ask_free(a);
+    err_set(e, ERR_NOMEM, "no memory to ask the server above");
+    return NULL;
+}
+
+/* --- answers ----------------------------------------------------------- */
+
+void ask_tell(struct peer *p, struct job *j, unsigned id, enum outcome o, const char *key,
+              const char *text, size_t len, const struct err *why)
 {
     struct server *s = j->server;
 
@@ -291,124 +151,17 @@ static void tell_name(struct peer *p, struct job *j, unsigned id, enum outcome o
     peer_send(p, NULL, 0);
 }
 
-/* A name command from below goes on up, or is carried out here. */
-static int take_name(struct peer *p, struct job *j, const struct msg *m,
-                     enum outcome (*run)(struct job *, const struct msg *, struct kvs_entry *,
-                                         struct err *),
-                     struct err *e)
-{
-    const char *name = msg_get(m, "name");
-    struct kvs_entry found = { 0 };
-    struct err why = { 0 };
-    long long id;
-    struct ask *a;
-
-    if (!name || msg_number(m, "id", 0, UINT32_MAX, &id, e) < 0)
-        return err_set(e, ERR_INVALID_ARG, "a name and a number wanted");
-    if (is_root(j->server)) {
-        enum outcome o = run(j, m, &found, &why);
-
-        tell_name(p, j, (unsigned)id, o, found.key, found.value, found.len, &why);
-        return 0;
-    }
-    a = ask_new(j, NULL);
-    if (!a || add_asker(a, p, (unsigned)id) < 0)
-        return err_set(e, ERR_NOMEM, "no memory to ask for a name");
-    send_name(a, m->cmd, name, msg_get(m, "port"));
-    return 0;
-}
-
-static enum outcome run_publish(struct job *j, const struct msg *m, struct kvs_entry *found,
-                                struct err *e)
-{
-    const struct pair *port = msg_find(m, "port");
-
-    (void)found;
-    return name_publish(j->server, j->number, msg_get(m, "name"), port ? port->val : "",
-                        port ? port->len : 0, e);
-}
-
-static enum outcome run_unpublish(struct job *j, const struct msg *m, struct kvs_entry *found,
-                                  struct err *e)
-{
-    (void)found;
-    return name_unpublish(j->server, j->number, msg_get(m, "name"), e);
-}
-
-static enum outcome run_lookup(struct job *j, const struct msg *m, struct kvs_entry *found,
-                               struct err *e)
-{
-    return name_lookup(j->server, msg_get(m, "name"), found, e);
-}
-
-static enum outcome run_at(struct job *j, const struct msg *m, struct kvs_entry *found,
-                           struct err *e)
-{
-    long long index;
-
-    err_set(e, ERR_OTHER, "key not found");
-    if (msg_number(m, "name", 0, INT32_MAX, &index, e) < 0)
-        return FAILED;
-    return kvs_at(j->kvs, (size_t)index, found) ? REPLY : NOT_FOUND;
-}
-
-int ask_at(struct peer *p, struct job *j, const struct msg *m, const char *payload,
-           size_t len, struct err *e)
-{
-    (void)payload;
-    (void)len;
-    return take_name(p, j, m, run_at, e);
-}
-
-enum outcome ask_index(struct request *rq, long long index, struct err *e)
-{
-    char text[24];
-    enum outcome o;
-
-    snprintf(text, sizeof text, "%lld", index);
-    rq->text[0] = strdup(text);          /* the reply tells the next one */
-    if (!rq->text[0]) {
-        err_set(e, ERR_NOMEM, "no memory to ask for a key");
-        return FAILED;
-    }
-    o = ask_name(rq, "kvs-at", text, NULL, e);
-    if (o != PARKED)
-        free(rq->text[0]);
-    rq->text[0] = NULL;
-    return o;
-}
-
-int ask_publish(struct peer *p, struct job *j, const struct msg *m, const char *payload,
-                size_t len, struct err *e)
-{
-    (void)payload;
-    (void)len;
-    return take_name(p, j, m, run_publish, e);
-}
-
-int ask_unpublish(struct peer *p, struct job *j, const struct msg *m, const char *payload,
-                  size_t len, struct err *e)
-{
-    (void)payload;
-    (void)len;
-    return take_name(p, j, m, run_unpublish, e);
-}
-
-int ask_lookup(struct peer *p, struct job *j, const struct msg *m, const char *payload,
-               size_t len, struct err *e)
-{
-    (void)payload;
-    (void)len;
-    return take_name(p, j, m, run_lookup, e);
-}
-
-/* Fill in the reply of a rank: of a name, or (key) of an entry. */
+/* Fill in the reply of a rank: of a name, or (key) of an entry or a job. */
 static void fill_reply(struct request *rq, enum outcome o, const struct pair *key,
                        const struct pair *value)
 {
-    if (!rq->text[0]) {
+    if (rq->cmd->run == cmd_spawn) {
+        spawn_reply(rq, key ? key->val : NULL, value ? value->val : NULL, value ? value->len : 0);
+    } else if (!rq->text[0]) {
         if (value)
             reply_text(rq, 0, value->val, value->len);
+        if (key)
+            reply_text(rq, 1, key->val, key->len);
     } else if (o == REPLY && key && value) {
         reply_int(rq, 0, strtoll(rq->text[0], NULL, 10) + 1);
         reply_text(rq, 1, key->val, key->len);
@@ -425,7 +178,7 @@ static void answer_name(struct ask *a, enum outcome o, const struct pair *key,
     struct asker *x = SLIST_FIRST(&a->below);
 
     if (x)
-        tell_name(x->peer, a->job, x->id, o, key ? key->val : NULL, value ? value->val : NULL,
+        ask_tell(x->peer, a->job, x->id, o, key ? key->val : NULL, value ? value->val : NULL,
                   value ? value->len : 0, why);
     if (rq) {
         fill_reply(rq, o, key, value);
@@ -433,8 +186,6 @@ static void answer_name(struct ask *a, enum outcome o, const struct pair *key,
     }
     ask_free(a);
 }
-
-/* --- answers ----------------------------------------------------------- */
 
 int ask_answer(struct peer *p, struct job *j, const struct msg *m, const char *payload,
                size_t len, struct err *e)

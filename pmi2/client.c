@@ -42,6 +42,8 @@ static int send_all(int fd, const char *data, size_t len, struct err *e)
             len -= (size_t)n;
         } else if (errno == EAGAIN) {
             wait_ready(fd, POLLOUT);
+        } else if (errno == EPIPE || errno == ECONNRESET) {
+            return err_set(e, ERR_OTHER, "the PMI server closed the connection");
         } else if (errno != EINTR) {
             return err_set(e, ERR_OTHER, "cannot write to the PMI server: %s",
                            strerror(errno));
@@ -50,12 +52,41 @@ static int send_all(int fd, const char *data, size_t len, struct err *e)
     return 0;
 }
 
+double client_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Until there is something to read; false and errno: not by the deadline, if there is
+ * one. */
+static bool in_time(const struct client *c)
+{
+    struct pollfd p = { c->fd, POLLIN, 0 };
+
+    while (c->deadline > 0) {
+        double left = c->deadline - client_now();
+
+        if (poll(&p, 1, left > 0 ? (int)(left * 1000) + 1 : 0) > 0)
+            break;
+        if (left <= 0) {
+            errno = ETIMEDOUT;
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Read what there is into c->in, which is used up.  0 at the end of the stream. */
 static ssize_t read_some(struct client *c)
 {
     ssize_t n;
 
     for (;;) {
+        if (!in_time(c))
+            return -1;
         n = read(c->fd, c->in, sizeof c->in);
         if (n >= 0)
             break;
@@ -90,10 +121,10 @@ int client_next_frame(struct client *c, struct frame *f, struct err *e)
     while ((got = framer_next(&c->framer, &c->at, &c->left, f, e)) == 0) {
         ssize_t n = read_some(c);
 
-        if (n < 0)
+        if (n < 0 && errno != ECONNRESET)    /* which is an end, with a request unread */
             return err_set(e, ERR_OTHER, "cannot read from the PMI server: %s",
                            strerror(errno));
-        if (n == 0)
+        if (n <= 0)
             return err_set(e, ERR_OTHER, "the PMI server closed the connection%s",
                            c->framer.held.len ? " in the middle of a reply" : "");
     }
@@ -152,6 +183,11 @@ static int unusable(const struct client *c, struct err *e)
                    c->state == CLIENT_DONE ? "finalised" : "not initialised");
 }
 
+int client_usable(const struct client *c, struct err *e)
+{
+    return usable(c) ? 0 : unusable(c, e);
+}
+
 static void wake_all(struct client *c)
 {
     struct call *k;
@@ -175,7 +211,7 @@ enum client_state client_state(struct client *c)
     enum client_state s;
 
     pthread_mutex_lock(&c->lock);
-    s = c->state;
+    s = c->joining ? CLIENT_SINGLE : c->state;
     pthread_mutex_unlock(&c->lock);
     return s;
 }

@@ -11,7 +11,8 @@
  * answers another question breaks the connection: that call and all others, now
  * and later, fail at once with the reason.  SIGPIPE never comes from here.
  *
- * Without PMI_FD and PMI_PORT the process is its own server (client_singleton.c).
+ * Without PMI_FD and PMI_PORT the process is its own server, until it asks for what it
+ * cannot do alone: then it starts a launcher (client_singleton.c, client_launcher.c).
  *
  * Sources: PMI v2 API draft ("Thread Safety", "Initializing"), MPICH wiki "PMI-2
  * Wire Protocol".  All functions are thread-safe but client_clear; none may be
@@ -39,6 +40,7 @@ enum {
     /* Requests under way; further threads wait.  Below the server's own limit,
      * LIMIT_PARKED, above which it would stop reading us. */
     CLIENT_CALLS = LIMIT_PARKED / 2,
+    CLIENT_CONSTANTS = 4,
     CLIENT_READ = 16384          /* bytes asked of the socket at once */
 };
 
@@ -76,10 +78,16 @@ struct client {
     pthread_mutex_t writing; /* who writes to fd; taken without lock held */
 
     enum client_state state;
+    bool        joining;     /* a thread starts a launcher, and has fd and state; others
+                                wait for turn, and CLIENT_SINGLE is what they are told */
+    double      deadline;    /* when the reply that is read must be there, on the clock of
+                                client_now; 0: at any time */
     struct err  why;         /* of CLIENT_BROKEN */
     int         fd;          /* owned; -1 if none */
     bool        shows_abort; /* the server shows the text of an abort */
     bool        thrids;      /* the server knows them: calls overlap, values are long */
+    bool        read_only;   /* the server knows puts that are read-only */
+    bool        copies;      /* the server takes copies of another job's keys */
     bool        trace;       /* PMI2_DEBUG or PMI_DEBUG is set: messages go to stderr */
     int         spawned, size, rank, appnum;
     int         version, subversion;     /* the server's; 0.0 until it told */
@@ -95,6 +103,11 @@ struct client {
     unsigned      next_thrid;
 
     struct kvs   *kvs, *node;            /* owned; of a singleton */
+    char          id[LIMIT_JOBID + 1];   /* the job's id, of a singleton; also when it has
+                                            a launcher */
+    char         *constants[CLIENT_CONSTANTS];   /* owned: attributes that the launcher has put
+                                            into the environment, by number (client_cmd.c);
+                                            NULL: to be asked for */
 };
 
 #define CLIENT_INIT(c)                                                                  \
@@ -120,6 +133,10 @@ int client_open(struct client *c, struct err *e);
 
 /* Open over a connected descriptor, which the client takes. */
 int client_open_fd(struct client *c, int fd, const struct client_id *id, struct err *e);
+
+/* The opening exchange with the server that is at c->fd.  0, or -1 and e.  The caller
+ * has set the state to CLIENT_OPENING, and sets the next one. */
+int client_greet(struct client *c, const struct client_id *id, struct err *e);
 
 /* Say goodbye and close.  Calls of other threads fail; waits until they are out. */
 int client_close(struct client *c, struct err *e);
@@ -151,6 +168,15 @@ int client_send(struct client *c, const char *data, size_t len, int wait, struct
  * set c->reading, may.  0, or -1 and e: end of the stream included. */
 int client_next_frame(struct client *c, struct frame *f, struct err *e);
 
+/* Seconds on a clock that only goes forward. */
+double client_now(void);
+
+/* 0 if a request can be made, or -1 and e.  c->lock is held. */
+int client_usable(const struct client *c, struct err *e);
+
+/* Remember what the environment has; the server says that it is right. */
+void client_take_constants(struct client *c);
+
 /* Make every call fail with e from now on.  c->lock is held. */
 void client_break(struct client *c, const struct err *e);
 
@@ -161,6 +187,8 @@ void client_shut(struct client *c, enum client_state state);
 
 /* Keys, values and names are checked here: see check_* in client_cmd.c. */
 int client_put(struct client *c, const char *key, const char *val, struct err *e);
+/* The same, and nobody is to put the key again.  A hint, where the server knows none. */
+int client_put_read_only(struct client *c, const char *key, const char *val, struct err *e);
 int client_fence(struct client *c, struct err *e);
 
 /* found false, no error: there is no such key.  The value is appended to out. */
@@ -170,11 +198,17 @@ int client_put_attr(struct client *c, const char *key, const char *val, struct e
 /* wait: until someone on this node puts it (node attributes). */
 int client_get_attr(struct client *c, bool node, const char *key, bool wait,
                     struct buf *out, bool *found, struct err *e);
-int client_publish(struct client *c, const char *name, const char *port, struct err *e);
-int client_lookup(struct client *c, const char *name, struct buf *out, struct err *e);
+
+struct client_info { const char *key, *val; };  /* as PMI2_keyval_t */
+enum { CLIENT_NAME_INFOS = 4 };                 /* twice what there are of one command */
+/* infos: n of them, at most CLIENT_NAME_INFOS. */
+int client_publish(struct client *c, const char *name, int n, const struct client_info *infos,
+                   const char *port, struct err *e);
+/* The port is appended to out. */
+int client_lookup(struct client *c, const char *name, int n, const struct client_info *infos,
+                  struct buf *out, struct err *e);
 int client_unpublish(struct client *c, const char *name, struct err *e);
 int client_job_id(struct client *c, struct buf *out, struct err *e);
-int client_connect(struct client *c, const char *jobid, struct err *e);
 int client_disconnect(struct client *c, const char *jobid, struct err *e);
 
 /* Give value to both neighbours of the ring of the job's processes; theirs are
@@ -182,9 +216,23 @@ int client_disconnect(struct client *c, const char *jobid, struct err *e);
 int client_ring(struct client *c, const char *value, int *pos, struct buf *left,
                 struct buf *right, struct err *e);
 
+/* --- connecting ------------------------------------------------ client_connect.c */
+
+struct client_channel {      /* to the process that leads the other job; all borrowed */
+    int (*read)(void *buf, int maxlen, void *ctx);       /* as read(2) and write(2) */
+    int (*write)(const void *buf, int len, void *ctx);
+    void *ctx;
+    int   master;            /* 1: we send first; 0: the other does; -1: whose job's id comes
+                                first in the order of bytes */
+};
+
+/* Where the server does not know the other job, both sides' keys are exchanged over ch;
+ * NULL: that is an error then. */
+int client_connect(struct client *c, const char *jobid, const struct client_channel *ch,
+                   struct err *e);
+
 /* --- spawn ------------------------------------------------------ client_spawn.c */
 
-struct client_info { const char *key, *val; };  /* as PMI2_keyval_t */
 
 struct client_spawn {        /* all borrowed */
     int                 ncmds;
@@ -205,18 +253,47 @@ int client_spawn(struct client *c, const struct client_spawn *s, struct buf *job
 
 /* Key, text and length rules shared by the commands; -1 and e if broken. */
 int check_key(const char *key, struct err *e);
+/* A text other than these: at most max bytes, not empty. */
+int check_text(const char *what, const char *text, size_t max, struct err *e);
 int check_value(const struct client *c, const char *val, struct err *e);
 
 /* --- no server ---------------------------------------------- client_singleton.c */
 
 int single_open(struct client *c, struct err *e);            /* c->lock is held */
+
+/* Whether c has no server.  If so its lock is held until single_leave, which passes rc
+ * through.  Waits while another thread starts a launcher. */
+bool single_enter(struct client *c);
+int  single_leave(struct client *c, int rc);
+
+/* Get a server, if c has none: start a launcher, and tell it all that was put.  0, also
+ * in any other state; or -1 and e, and nothing has changed. */
+int single_join(struct client *c, struct err *e);
+
+/* Between single_enter and single_leave: */
 int single_put(struct client *c, bool node, const char *key, const char *val,
+               bool read_only, struct err *e);
+/* found false: there is none. */
+int single_get(struct client *c, bool node, const char *key, struct buf *out, bool *found,
                struct err *e);
-/* 1 and the value, 0: not found, -1 and e. */
-int single_get(struct client *c, bool node, const char *key, struct buf *out,
-               struct err *e);
-void single_id(struct buf *out);
-/* -1: what needs a server. */
-int single_refuse(const char *what, struct err *e);
+
+/* --- a launcher ---------------------------------------------- client_launcher.c */
+
+struct launcher {
+    int  fd;                 /* owned: its PMI connection to us */
+    int  pidfd;              /* owned; -1: the kernel has none */
+    char path[4096];         /* the program, as it was started */
+};
+
+/* Start the launcher of a job of one, us: in the background, no child of this process,
+ * with our stdout and stderr.  jobid: what the job is called.  0, or -1 and e; does not
+ * wait for more than the exec. */
+int  launcher_start(struct launcher *l, const char *jobid, struct err *e);
+/* It did not do what it should: end it.  Closes both descriptors, as keep does pidfd. */
+void launcher_end(struct launcher *l);
+void launcher_keep(struct launcher *l);
+
+/* How long it may take to answer: seconds (PMI2_LAUNCHER_TIMEOUT, or 60). */
+double launcher_patience(void);
 
 #endif

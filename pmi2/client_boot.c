@@ -189,6 +189,10 @@ static int take_fullinit(struct client *c, const struct msg *m, struct err *e)
     c->spawned = msg_find(m, "spawner-jobid") != NULL;
     c->thrids = ext && has_word(ext, "thrid");
     c->shows_abort = ext && has_word(ext, "abort-text");
+    c->read_only = ext && has_word(ext, "read-only");
+    c->copies = ext && has_word(ext, "kvs-copy");
+    if (ext && has_word(ext, "constants"))
+        client_take_constants(c);
     return 0;
 }
 
@@ -245,7 +249,7 @@ static int claim(struct client *c, struct err *e)
     int rc = -1;
 
     pthread_mutex_lock(&c->lock);
-    while (c->state == CLIENT_OPENING)
+    while (c->joining || c->state == CLIENT_OPENING)
         pthread_cond_wait(&c->turn, &c->lock);
     if (c->state == CLIENT_UP || c->state == CLIENT_SINGLE)
         rc = 0;
@@ -279,19 +283,17 @@ static int settle(struct client *c, int rc, struct err *e)
     return rc;
 }
 
-/* The opening exchange; rc of an earlier step is passed through. */
+int client_greet(struct client *c, const struct client_id *id, struct err *e)
+{
+    framer_init(&c->framer, CLIENT_REPLY_MAX);
+    return greet(c, e) < 0 ? -1 : fullinit(c, id, e);
+}
+
+/* fd -1: it could not be opened, as e says. */
 static int open_over(struct client *c, int fd, const struct client_id *id, struct err *e)
 {
-    int rc = -1;
-
-    if (fd >= 0) {
-        c->fd = fd;
-        framer_init(&c->framer, CLIENT_REPLY_MAX);
-        rc = greet(c, e);
-    }
-    if (rc == 0)
-        rc = fullinit(c, id, e);
-    return settle(c, rc, e);
+    c->fd = fd;
+    return settle(c, fd < 0 ? -1 : client_greet(c, id, e), e);
 }
 
 int client_open_fd(struct client *c, int fd, const struct client_id *id, struct err *e)
@@ -351,6 +353,10 @@ void client_shut(struct client *c, enum client_state state)
     kvs_free(c->kvs);
     kvs_free(c->node);
     c->kvs = c->node = NULL;
+    for (int i = 0; i < CLIENT_CONSTANTS; i++) {
+        free(c->constants[i]);
+        c->constants[i] = NULL;
+    }
 }
 
 static int say_goodbye(struct client *c, struct err *e)
@@ -366,13 +372,15 @@ static int say_goodbye(struct client *c, struct err *e)
 
 int client_close(struct client *c, struct err *e)
 {
-    enum client_state s = client_state(c);
-    int rc = 0;
+    int rc;
 
-    if (s != CLIENT_SINGLE)
-        rc = say_goodbye(c, e);          /* says why, if c is not open */
+    if (single_enter(c)) {
+        client_shut(c, CLIENT_DONE);
+        return single_leave(c, 0);
+    }
+    rc = say_goodbye(c, e);              /* says why, if c is not open */
     pthread_mutex_lock(&c->lock);
-    if (c->state == CLIENT_UP || c->state == CLIENT_SINGLE || c->state == CLIENT_BROKEN)
+    if (c->state == CLIENT_UP || c->state == CLIENT_BROKEN)
         client_shut(c, CLIENT_DONE);
     pthread_mutex_unlock(&c->lock);
     return rc;

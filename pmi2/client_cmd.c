@@ -8,6 +8,7 @@
 #include "wire/utf8.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/single_threaded.h>
 #include <time.h>
@@ -27,8 +28,7 @@ int check_key(const char *key, struct err *e)
     return 0;
 }
 
-/* A text other than key and value: at most max bytes, not empty. */
-static int check_text(const char *what, const char *text, size_t max, struct err *e)
+int check_text(const char *what, const char *text, size_t max, struct err *e)
 {
     size_t len = text ? strlen(text) : 0;
 
@@ -57,11 +57,6 @@ int check_value(const struct client *c, const char *val, struct err *e)
 }
 
 /* ---------------------------------------------------------------- helpers */
-
-static bool single(struct client *c)
-{
-    return client_state(c) == CLIENT_SINGLE;
-}
 
 /* A request whose reply is only yes or no; keys may be fewer than two (NULL). */
 static int simple(struct client *c, const char *cmd, const char *key1, const char *val1,
@@ -119,35 +114,49 @@ static int too_long_is_value(int rc, struct err *e)
 
 /* -------------------------------------------------------------------- KVS */
 
-int client_put(struct client *c, const char *key, const char *val, struct err *e)
+static int put(struct client *c, const char *key, const char *val, bool read_only,
+               struct err *e)
 {
+    struct call k;
+    int rc;
+
     if (check_key(key, e) < 0 || check_value(c, val, e) < 0)
         return err_context(e, "kvs-put");
-    if (single(c))
-        return single_put(c, false, key, val, e);
-    return too_long_is_value(simple(c, "kvs-put", "key", key, "value", val, e), e);
+    if (single_enter(c))
+        return single_leave(c, single_put(c, false, key, val, read_only, e));
+    call_start(&k, c, "kvs-put");
+    msg_str(&k.req, "key", key);
+    msg_str(&k.req, "value", val);
+    if (read_only && c->read_only)
+        msg_str(&k.req, "read-only", "TRUE");
+    rc = call_run(&k, e);
+    call_end(&k);
+    return too_long_is_value(rc, e);
+}
+
+int client_put(struct client *c, const char *key, const char *val, struct err *e)
+{
+    return put(c, key, val, false, e);
+}
+
+int client_put_read_only(struct client *c, const char *key, const char *val, struct err *e)
+{
+    return put(c, key, val, true, e);
 }
 
 int client_fence(struct client *c, struct err *e)
 {
-    return single(c) ? 0 : simple(c, "kvs-fence", NULL, NULL, NULL, NULL, e);
+    if (single_enter(c))
+        return single_leave(c, 0);
+    return simple(c, "kvs-fence", NULL, NULL, NULL, NULL, e);
 }
 
 static int single_job_get(struct client *c, const char *jobid, const char *key,
                           struct buf *out, bool *found, struct err *e)
 {
-    struct buf own = BUF_INIT;
-    bool ours;
-    int rc;
-
-    single_id(&own);
-    ours = !jobid || (!own.failed && !strcmp(jobid, buf_bytes(&own)));
-    buf_clear(&own);
-    if (!ours)
-        return single_refuse("another job's key-value space", e);
-    rc = single_get(c, false, key, out, e);
-    *found = rc == 1;
-    return rc < 0 ? -1 : 0;
+    if (*jobid && strcmp(jobid, c->id))
+        return err_set(e, ERR_INVALID_ARG, "kvs-get: %.64s is not connected to this job", jobid);
+    return single_get(c, false, key, out, found, e);
 }
 
 int client_get(struct client *c, const char *jobid, int src, const char *key,
@@ -160,8 +169,8 @@ int client_get(struct client *c, const char *jobid, int src, const char *key,
     if (check_key(key, e) < 0 ||
         (jobid && *jobid && check_text("job id", jobid, LIMIT_VALUE_OLD, e) < 0))
         return err_context(e, "kvs-get");
-    if (single(c))
-        return single_job_get(c, jobid && *jobid ? jobid : NULL, key, out, found, e);
+    if (single_enter(c))
+        return single_leave(c, single_job_get(c, jobid ? jobid : "", key, out, found, e));
     call_start(&k, c, "kvs-get");
     if (jobid && *jobid)                 /* Hydra 5 dies of an empty one */
         msg_str(&k.req, "jobid", jobid);
@@ -183,8 +192,8 @@ int client_put_attr(struct client *c, const char *key, const char *val, struct e
 
     if (check_key(key, e) < 0 || check_value(c, val, e) < 0)
         return err_context(e, "info-putnodeattr");
-    if (single(c))
-        return single_put(c, true, key, val, e);
+    if (single_enter(c))
+        return single_leave(c, single_put(c, true, key, val, false, e));
     rc = simple(c, "info-putnodeattr", "key", key, "value", val, e);
     return too_long_is_value(rc, e);
 }
@@ -235,15 +244,50 @@ static int poll_attr(struct client *c, const char *key, struct buf *out, bool *f
     }
 }
 
+/* Attributes that the launcher has put into the environment, too. */
+static const struct { const char *key, *name; bool node, job; } constants[CLIENT_CONSTANTS] = {
+    { "universeSize", "PMI_UNIVERSE_SIZE", false, true },
+    { "PMI_process_mapping", "PMI_PROCESS_MAPPING", false, true },
+    { "localRanks", "PMI_LOCAL_RANKS", true, true },
+    { "localRanksCount", "MPI_LOCALNRANKS", true, true },
+};
+
+void client_take_constants(struct client *c)
+{
+    for (int i = 0; i < CLIENT_CONSTANTS; i++) {
+        const char *value = getenv(constants[i].name);
+
+        c->constants[i] = value ? strdup(value) : NULL;
+    }
+}
+
+/* One of these, if it is known.  0; or -1 and e: nothing could be asked any more. */
+static int known_attr(struct client *c, bool node, const char *key, struct buf *out,
+                      bool *found, struct err *e)
+{
+    int rc = 0;
+
+    pthread_mutex_lock(&c->lock);
+    for (int i = 0; i < CLIENT_CONSTANTS && !*found; i++)
+        if (c->constants[i] && !strcmp(constants[i].key, key) &&
+            (node ? constants[i].node : constants[i].job)) {
+            rc = client_usable(c, e);
+            buf_str(out, c->constants[i]);
+            *found = true;
+        }
+    pthread_mutex_unlock(&c->lock);
+    return rc < 0 || !out->failed ? rc : err_set(e, ERR_NOMEM, "no memory for a value");
+}
+
 static int single_attr(struct client *c, bool node, const char *key, bool wait,
                        struct buf *out, bool *found, struct err *e)
 {
-    int rc = node ? single_get(c, true, key, out, e) : 0;
-
-    *found = rc == 1;
-    if (rc == 0 && wait)
-        return single_refuse("waiting for a node attribute", e);
-    return rc < 0 ? -1 : 0;
+    if (node && single_get(c, true, key, out, found, e) < 0)
+        return -1;
+    if (!*found && wait)
+        return err_set(e, ERR_OTHER, "info-getnodeattr: this process is alone on its node, and "
+                       "would wait for itself");
+    return 0;
 }
 
 int client_get_attr(struct client *c, bool node, const char *key, bool wait,
@@ -254,8 +298,14 @@ int client_get_attr(struct client *c, bool node, const char *key, bool wait,
     *found = false;
     if (check_key(key, e) < 0)
         return err_context(e, "%s", cmd);
-    if (single(c))
-        return single_attr(c, node, key, wait, out, found, e);
+    if (single_enter(c))
+        return single_leave(c, single_attr(c, node, key, wait, out, found, e));
+    if (known_attr(c, node, key, out, found, e) < 0) {
+        *found = false;
+        return err_context(e, "%s", cmd);
+    }
+    if (*found)
+        return 0;
     if (wait && !c->thrids && !__libc_single_threaded)
         return poll_attr(c, key, out, found, e);
     return ask_attr(c, cmd, key, node ? wait : -1, out, found, e);
@@ -263,27 +313,52 @@ int client_get_attr(struct client *c, bool node, const char *key, bool wait,
 
 /* ------------------------------------------------------------------ names */
 
-/* Slurm's client always says that it sends no info. */
-static int name_call(struct call *k, struct client *c, const char *cmd, const char *name,
-                     const char *port, struct err *e)
+static const struct { const char *count, *key, *val; } name_infos[CLIENT_NAME_INFOS + 1] = {
+    { "0", "infokey0", "infoval0" }, { "1", "infokey1", "infoval1" },
+    { "2", "infokey2", "infoval2" }, { "3", "infokey3", "infoval3" },
+    { "4", NULL, NULL },
+};
+
+static int check_infos(int n, const struct client_info *infos, struct err *e)
 {
+    if (n < 0 || n > CLIENT_NAME_INFOS)
+        return err_set(e, ERR_NUM_ARGS, "%d info pairs, at most %d", n, CLIENT_NAME_INFOS);
+    if (n && !infos)
+        return err_set(e, ERR_INVALID_ARG, "no info pairs");
+    for (int i = 0; i < n; i++)
+        if (check_text("info key", infos[i].key, LIMIT_KEY, e) < 0 ||
+            check_text("info value", infos[i].val, LIMIT_VALUE_OLD, e) < 0)
+            return -1;
+    return 0;
+}
+
+/* Slurm's client always says how many infos it sends: none. */
+static int name_call(struct call *k, struct client *c, const char *cmd, const char *name,
+                     int n, const struct client_info *infos, const char *port, struct err *e)
+{
+    bool good = check_text("service name", name, LIMIT_SERVICE, e) == 0 &&
+                (!port || check_text("port", port, LIMIT_PORT, e) == 0) &&
+                check_infos(n, infos, e) == 0 && single_join(c, e) == 0;
+
     call_start(k, c, cmd);
-    if (check_text("service name", name, LIMIT_SERVICE, e) < 0 ||
-        (port && check_text("port", port, LIMIT_PORT, e) < 0))
+    if (!good)
         return err_context(e, "%s", cmd);
-    if (single(c))
-        return single_refuse(cmd, e);
     msg_str(&k->req, "name", name);
     if (port)
         msg_str(&k->req, "port", port);
-    msg_str(&k->req, "infokeycount", "0");
+    msg_str(&k->req, "infokeycount", name_infos[n].count);
+    for (int i = 0; i < n; i++) {
+        msg_str(&k->req, name_infos[i].key, infos[i].key);
+        msg_str(&k->req, name_infos[i].val, infos[i].val);
+    }
     return call_run(k, e);
 }
 
-int client_publish(struct client *c, const char *name, const char *port, struct err *e)
+int client_publish(struct client *c, const char *name, int n, const struct client_info *infos,
+                   const char *port, struct err *e)
 {
     struct call k;
-    int rc = name_call(&k, c, "name-publish", name, port ? port : "", e);
+    int rc = name_call(&k, c, "name-publish", name, n, infos, port ? port : "", e);
 
     call_end(&k);
     return rc;
@@ -292,7 +367,7 @@ int client_publish(struct client *c, const char *name, const char *port, struct 
 int client_unpublish(struct client *c, const char *name, struct err *e)
 {
     struct call k;
-    int rc = name_call(&k, c, "name-unpublish", name, NULL, e);
+    int rc = name_call(&k, c, "name-unpublish", name, 0, NULL, NULL, e);
 
     call_end(&k);
     return rc;
@@ -310,10 +385,11 @@ static int take_port(const struct call *k, struct buf *out, struct err *e)
     return append(out, p, e);
 }
 
-int client_lookup(struct client *c, const char *name, struct buf *out, struct err *e)
+int client_lookup(struct client *c, const char *name, int n, const struct client_info *infos,
+                  struct buf *out, struct err *e)
 {
     struct call k;
-    int rc = name_call(&k, c, "name-lookup", name, NULL, e);
+    int rc = name_call(&k, c, "name-lookup", name, n, infos, NULL, e);
 
     if (rc == 0)
         rc = take_port(&k, out, e);
@@ -329,9 +405,9 @@ int client_job_id(struct client *c, struct buf *out, struct err *e)
     struct call k;
     int rc;
 
-    if (single(c)) {
-        single_id(out);
-        return out->failed ? err_set(e, ERR_NOMEM, "no memory for the job id") : 0;
+    if (single_enter(c)) {
+        buf_str(out, c->id);
+        return single_leave(c, out->failed ? err_set(e, ERR_NOMEM, "no memory for the job id") : 0);
     }
     call_start(&k, c, "job-getid");
     rc = call_run(&k, e);
@@ -344,36 +420,13 @@ int client_job_id(struct client *c, struct buf *out, struct err *e)
     return rc;
 }
 
-/* kvscopy=TRUE asks us to copy the other job's keys; no server is known to. */
-int client_connect(struct client *c, const char *jobid, struct err *e)
-{
-    const struct pair *p;
-    bool copy = false;
-    struct call k;
-    int rc;
-
-    if (check_text("job id", jobid, LIMIT_VALUE_OLD, e) < 0)
-        return err_context(e, "job-connect");
-    if (single(c))
-        return single_refuse("job-connect", e);
-    call_start(&k, c, "job-connect");
-    msg_str(&k.req, "jobid", jobid);
-    rc = call_run(&k, e);
-    p = rc == 0 ? msg_find(&k.reply->m, "kvscopy") : NULL;
-    if (p)
-        rc = pair_bool(p, &copy, e);
-    if (rc == 0 && copy)
-        rc = err_set(e, ERR_OTHER, "job-connect: copying keys is not offered");
-    call_end(&k);
-    return rc;
-}
-
 int client_disconnect(struct client *c, const char *jobid, struct err *e)
 {
     if (check_text("job id", jobid, LIMIT_VALUE_OLD, e) < 0)
         return err_context(e, "job-disconnect");
-    if (single(c))
-        return single_refuse("job-disconnect", e);
+    if (single_enter(c))
+        return single_leave(c, err_set(e, ERR_INVALID_ARG, "job-disconnect: %.64s is not "
+                                       "connected to this job", jobid));
     return simple(c, "job-disconnect", "jobid", jobid, NULL, NULL, e);
 }
 
@@ -403,7 +456,8 @@ int client_ring(struct client *c, const char *value, int *pos, struct buf *left,
 
     if (check_value(c, value, e) < 0)
         return err_context(e, "ring");
-    if (single(c)) {                     /* both neighbours are ourselves */
+    if (single_enter(c)) {               /* both neighbours are ourselves */
+        single_leave(c, 0);
         *pos = 0;
         buf_str(left, value);
         buf_str(right, value);

@@ -189,8 +189,8 @@ int client_spawn(struct client *c, const struct client_spawn *s, struct buf *job
 
     if (check_spawn(c, s, &l.max, &procs, e) < 0)
         return err_context(e, "spawn");
-    if (client_state(c) == CLIENT_SINGLE)
-        return single_refuse("spawn", e);
+    if (single_join(c, e) < 0)
+        return err_context(e, "spawn");
     l.slot = calloc(l.max, sizeof *l.slot);
     if (!l.slot)
         return err_set(e, ERR_NOMEM, "no memory for a spawn");

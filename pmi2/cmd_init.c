@@ -85,9 +85,14 @@ enum outcome cmd_initack(struct request *rq, struct err *e)
     return SILENT;
 }
 
+/* What a client that asks is told: thread ids, abort shows its text, puts may be
+ * read-only, another job's keys can be copied; and, where it is so, that constants are in
+ * its environment. */
+#define EXTENSIONS "thrid,abort-text,read-only,kvs-copy"
+
 enum { FULLINIT_JOBID, FULLINIT_RANK, FULLINIT_SRCID, FULLINIT_THREADED, FULLINIT_EXTENSIONS };
 enum { FULLINIT_RANK_OUT = 2, FULLINIT_SIZE, FULLINIT_APPNUM,
-       FULLINIT_EXTENSIONS_OUT };
+       FULLINIT_EXTENSIONS_OUT, FULLINIT_SPAWNER };
 
 /* Which rank the client says it is: -1 if it does not. */
 static long long claimed_rank(const struct request *rq)
@@ -129,9 +134,12 @@ enum outcome cmd_fullinit(struct request *rq, struct err *e)
         return SILENT;
     }
     if (rq->arg[FULLINIT_EXTENSIONS].s) {
-        c->wide = true;
-        reply_text(rq, FULLINIT_EXTENSIONS_OUT, "thrid,abort-text", 16);
+        c->wide = c->ours = true;
+        reply_text(rq, FULLINIT_EXTENSIONS_OUT, EXTENSIONS ",constants",
+                   strlen(c->job->in_env ? EXTENSIONS ",constants" : EXTENSIONS));
     }
+    if (c->job->spawner)
+        reply_text(rq, FULLINIT_SPAWNER, c->job->spawner, strlen(c->job->spawner));
     reply_int(rq, FULLINIT_RANK_OUT, c->member->rank);
     reply_int(rq, FULLINIT_SIZE, c->job->size);
     reply_int(rq, FULLINIT_APPNUM, c->member->appnum);

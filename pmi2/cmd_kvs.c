@@ -6,12 +6,14 @@
 #include <string.h>
 
 /* A job id in an argument that names another space than the caller's own. */
+static bool is_foreign(const struct request *rq, const struct value *id)
+{
+    return id->len && strcmp(id->s, rq->conn->job->id);
+}
+
 static int check_space(const struct request *rq, const struct value *id, struct err *e)
 {
-    if (!id->len || !strcmp(id->s, rq->conn->job->id))
-        return 0;
-    return err_set(e, ERR_INVALID_ARG, "%.64s is not this job, nor one it is connected to",
-                   id->s);
+    return is_foreign(rq, id) ? err_set(e, ERR_INVALID_ARG, "%.64s is not this job", id->s) : 0;
 }
 
 /* Job attributes share the key space of get; nobody may write there. */
@@ -20,7 +22,7 @@ static bool is_reserved(const char *key)
     return !strncmp(key, "PMI_", 4);
 }
 
-enum { PUT_SPACE, PUT_KEY, PUT_VALUE };
+enum { PUT_SPACE, PUT_KEY, PUT_VALUE, PUT_READ_ONLY };
 
 enum outcome cmd_put(struct request *rq, struct err *e)
 {
@@ -36,46 +38,43 @@ enum outcome cmd_put(struct request *rq, struct err *e)
     }
     if (val->len > LIMIT_VALUE_OLD)
         rq->conn->wide = true;           /* it does not live by the old limit */
-    if (share_put(request_job(rq), rq->conn->member->rank, key->s, val->s, val->len, e) < 0)
+    if (share_put(request_job(rq), rq->conn->member->rank, key->s, val->s, val->len,
+                  rq->arg[PUT_READ_ONLY].n, e) < 0)
         return FAILED;
-    return REPLY;
-}
-
-static enum outcome get_attribute(struct request *rq, const char *key, struct err *e)
-{
-    struct server *s = rq->conn->server;
-
-    buf_reset(&s->attr);
-    if (!job_attribute(rq->conn->member, key, &s->attr))
-        return NOT_FOUND;
-    if (s->attr.failed) {
-        err_set(e, ERR_NOMEM, "no memory for an attribute");
-        return FAILED;
-    }
-    reply_text(rq, 0, buf_bytes(&s->attr), s->attr.len);
     return REPLY;
 }
 
 enum { GET_SPACE, GET_KEY };
+
+/* A key of another job. */
+static enum outcome get_of(struct request *rq, const char *jobid, const char *key,
+                           struct err *e)
+{
+    struct asked_by by = { .rq = rq };
+    struct kvs_entry found;
+    enum outcome o;
+
+    if (!is_root(rq->conn->server))
+        return ask_job(rq, "job-get", jobid, key, e);
+    o = linked_get(request_job(rq), jobid, key, &by, &found, e);
+    if (o == REPLY)
+        reply_text(rq, 0, found.value, found.len);
+    return o;
+}
 
 enum outcome cmd_get(struct request *rq, struct err *e)
 {
     const char *key = rq->arg[GET_KEY].s;
     struct kvs_entry found;
 
-    if (check_space(rq, &rq->arg[GET_SPACE], e) < 0)
-        return FAILED;
+    if (is_foreign(rq, &rq->arg[GET_SPACE]))
+        return get_of(rq, rq->arg[GET_SPACE].s, key, e);
     if (is_reserved(key))
-        return get_attribute(rq, key, e);
+        return attr_get(rq, key, e);
     if (!share_find(request_job(rq), key, &found))
         return ask_key(rq, key, e);
     reply_text(rq, 0, found.value, found.len);
     return REPLY;
-}
-
-enum outcome cmd_get_job_attr(struct request *rq, struct err *e)
-{
-    return get_attribute(rq, rq->arg[0].s, e);
 }
 
 enum { IDX_SPACE, IDX_N };

@@ -45,7 +45,7 @@ static const struct field fullinit_fields[] = {
     { .name = ONLY_2("pmi-version"), .always = "2" },
     { .name = ONLY_2("pmi-subversion"), .always = "0" },
     { .name = ONLY_2("rank") }, { .name = ONLY_2("size") }, { .name = ONLY_2("appnum") },
-    { .name = ONLY_2("extensions") },
+    { .name = ONLY_2("extensions") }, { .name = ONLY_2("spawner-jobid") },
     { .name = ONLY_2("debugged"), .always = "FALSE" },
     { .name = ONLY_2("pmiverbose"), .always = "FALSE" },
     FIELDS_END
@@ -57,7 +57,9 @@ static const struct field maxes_fields[] = {
 };
 static const struct field appnum_fields[] = { { .name = ONLY_1("appnum") }, FIELDS_END };
 static const struct field universe_fields[] = { { .name = ONLY_1("size") }, FIELDS_END };
-static const struct field jobid_fields[] = { { .name = { { "kvsname" }, { "jobid" } } }, FIELDS_END };
+static const struct field jobid_fields[] = {
+    { .name = { { "kvsname" }, { "jobid" } } }, FIELDS_END
+};
 
 static const struct arg abort_args[] = {
     { .name = { NULL, "isworld" }, .type = ARG_BOOL },
@@ -67,7 +69,10 @@ static const struct arg abort_args[] = {
     END
 };
 
-static const struct arg put_args[] = { SPACE_ARG(NULL), KEY_ARG("key"), VALUE_ARG, END };
+static const struct arg put_args[] = {
+    SPACE_ARG(NULL), KEY_ARG("key"), VALUE_ARG,
+    { .name = { NULL, "read-only" }, .type = ARG_BOOL }, END
+};
 static const struct arg get_args[] = { SPACE_ARG("jobid"), KEY_ARG("key"), END };
 static const struct arg attr_args[] = { KEY_ARG("key"), END };
 static const struct field value_fields[] = { { .name = BOTH("value") }, FIELDS_END };
@@ -115,8 +120,31 @@ static const struct arg spawn_args[] = {
     { .name = { "spawnssofar" }, .type = ARG_INT, .max = INT_MAX },
     END
 };
+static const struct field spawn_fields[] = {
+    { .name = { { "jobid" }, { "jobid" } } },
+    { .name = { { "errcodes" }, { "errcodes" } } },
+    { .name = ONLY_2("nerrs"), .always = "0" },
+    FIELDS_END
+};
+static const struct arg job_args[] = {
+    { .name = { NULL, "jobid" }, .type = ARG_TEXT, .required = ON_BOTH, .max = LIMIT_JOBID }, END
+};
 static const struct field connect_fields[] = {
     { .name = ONLY_2("kvscopy"), .always = "FALSE" }, FIELDS_END
+};
+static const struct arg read_args[] = {
+    { .name = { NULL, "index" }, .type = ARG_INT, .max = INT_MAX }, END
+};
+static const struct field read_fields[] = {
+    { .name = ONLY_2("data"), .always = "" }, { .name = ONLY_2("next"), .always = "0" },
+    FIELDS_END
+};
+static const struct arg copy_args[] = {
+    { .name = { NULL, "jobid" }, .type = ARG_TEXT, .required = ON_BOTH, .max = LIMIT_JOBID },
+    { .name = { NULL, "index" }, .type = ARG_INT, .required = ON_BOTH, .max = INT_MAX },
+    { .name = { NULL, "last" }, .type = ARG_BOOL },
+    { .name = { NULL, "data" }, .type = ARG_TEXT, .required = ON_BOTH },
+    END
 };
 
 const struct command pmi_commands[] = {
@@ -161,11 +189,15 @@ const struct command pmi_commands[] = {
     { { "lookup_name", "name-lookup" }, { "lookup_result", "name-lookup-response" },
       IN_SERVICE, HAS_FOUND | HAS_INFO | MISS_IS_FAIL, service_args, lookup_fields, cmd_lookup },
     { { "spawn", "spawn" }, { "spawn_result", "spawn-response" },
-      IN_SERVICE, 0, spawn_args, NULL, cmd_spawn_unsupported },
+      IN_SERVICE, 0, spawn_args, spawn_fields, cmd_spawn },
     { { NULL, "job-connect" }, { NULL, "job-connect-response" },
-      IN_SERVICE, 0, NO_ARGS, connect_fields, cmd_job_unsupported },
+      IN_SERVICE, 0, job_args, connect_fields, cmd_connect },
     { { NULL, "job-disconnect" }, { NULL, "job-disconnect-response" },
-      IN_SERVICE, 0, NO_ARGS, NULL, cmd_job_unsupported },
+      IN_SERVICE, 0, job_args, NULL, cmd_disconnect },
+    { { NULL, "kvs-read" }, { NULL, "kvs-read-response" },
+      IN_SERVICE, 0, read_args, read_fields, cmd_read },
+    { { NULL, "kvs-copy" }, { NULL, "kvs-copy-response" },
+      IN_SERVICE, 0, copy_args, NULL, cmd_copy },
     { { "finalize", "finalize" }, { "finalize_ack", "finalize-response" },
       IN_SERVICE, 0, NO_ARGS, NULL, cmd_finalize },
     { { "abort", "abort" }, { "abort", "abort" },

@@ -53,7 +53,7 @@ struct field {
     const char *always;          /* sent with this value if the handler set none */
 };
 
-enum { ARGS_MAX = 8, FIELDS_MAX = 8 };
+enum { ARGS_MAX = 8, FIELDS_MAX = 9 };
 
 enum outcome {
     REPLY,                   /* success, fields set */

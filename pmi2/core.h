@@ -5,6 +5,7 @@
 
 #include "pmi2/commands.h"
 #include "pmi2/kvs.h"
+#include "pmi2/names.h"
 #include "wire/limits.h"
 
 #include <sys/queue.h>
@@ -45,6 +46,8 @@ struct member {
     int          rank, appnum;
     struct conn *conn;       /* borrowed; NULL while it has none */
     bool         initialized, finalized, gone, warned_rank;
+    char        *refused;    /* owned: a key that the root did not take of it, which its
+                                next fence says; or NULL */
 };
 
 struct conn {
@@ -57,12 +60,14 @@ struct conn {
     enum conn_state     state;
     int                 subversion;  /* PMI-1: 1, or 2: barrier_out carries a tag */
     bool                wide;        /* can take values over LIMIT_VALUE_OLD */
+    bool                ours;        /* it knows our extensions: it can copy another job's keys */
     bool                draining;    /* its process has ended: serve on, send nothing */
     bool                reading;     /* replies are gathered in server->batch */
     unsigned            parked;      /* requests in the list */
     size_t              queued;      /* reply bytes that the host has not sent yet */
     struct buf          later;       /* owned: input to be served when it may go on */
     struct requests     order;       /* parked, by arrival */
+    struct blocks      *blocks;      /* owned: PMI-1: of a spawn that is not complete; or NULL */
 };
 
 struct fence;
@@ -78,9 +83,17 @@ TAILQ_HEAD(peers, peer);
 
 struct ask;
 TAILQ_HEAD(asks, ask);
+TAILQ_HEAD(spawns, spawn);
+TAILQ_HEAD(name_asks, name_ask);
+TAILQ_HEAD(fars, far);
+TAILQ_HEAD(far_asks, far_ask);
+struct blocks;
+struct copy_part;
 
-enum { RANK_GONE = 1, RANK_DEAD = 2, RANK_LOST = 4 };    /* has ended; inside PMI; the node
-                                                            of it is lost */
+/* Has ended; inside PMI; the node of it is lost; fences of the whole job, of this node,
+ * do without it from now on; it was here or below. */
+enum { RANK_GONE = 1, RANK_DEAD = 2, RANK_LOST = 4, RANK_OUT = 8, RANK_OUT_NODE = 16,
+       RANK_MINE = 32 };
 
 struct job {
     struct server *server;
@@ -95,10 +108,11 @@ struct job {
     struct buf     late;             /* data that has come down and is not in kvs yet */
     int            searched;         /* times since then that it was looked through */
     struct kvs    *missing;          /* owned: keys that the root does not have; or NULL */
-    struct buf     news;             /* data (share.c) that goes up with the next fence; at
-                                        the root: down with the next release */
+    struct buf     news;             /* records (share_record.c) that go up with the next fence;
+                                        at the root: down with the next release */
     struct buf     again;            /* root: keys of news that were put before */
     bool           news_big;         /* root: news was too much to keep */
+    bool           fixes;            /* a key was put read-only, as far as is known here */
     bool           used;             /* data of other nodes was looked at since the last
                                         release */
     unsigned       used_below;       /* servers below where it was */
@@ -109,13 +123,22 @@ struct job {
     uint32_t       guard;            /* puts of this node in blocks from this one on are not
                                         known to have been released */
     unsigned long long seq;          /* releases and failures of fences so far */
+    unsigned long long shrunk;       /* seq when ranks went out the last time */
     struct buf     failed;           /* fences that failed, and the seq of that: see
                                         fence_missing.c */
     unsigned char *ranks;            /* owned, by rank: RANK_ bits; NULL: none is set */
     struct buf     gone_news, dead_news; /* lists of ranks that have ended, to be told */
+    int            out, out_mine, out_node;  /* ranks with RANK_OUT; with RANK_MINE as well;
+                                                with RANK_OUT_NODE */
     bool           report;           /* somebody has ended somewhere: the root wants to
                                         know who waits */
     struct waiters attr_waiters;     /* info-getnodeattr;wait=TRUE */
+    struct waiters find_waiters;     /* who waits for what the host is to find out */
+    bool           asked_host, told; /* it has been asked; it has said */
+    char          *xml;              /* owned: PMI_hwloc_xmlfile; NULL: none */
+    char          *dims, *coords;    /* owned: cartDims, cartCoords; NULL: not known */
+    bool           in_env;           /* ranks have its constants in their environment */
+    bool           mixed;            /* its nodes are of different kinds */
     struct fences  fences;           /* in progress */
     struct mapping_block *map;       /* owned */
     size_t         nmap;
@@ -123,6 +146,20 @@ struct job {
     int            gone;             /* members whose process has ended */
     int            gone_all;         /* root: ranks of the job that have */
     bool           lost;             /* root: some of them with their node */
+    bool           look_later;       /* at the end of the turn: at what fences miss them */
+    void          *link;             /* the host's */
+    char          *spawner;          /* owned: id of the job that has started this one; NULL */
+    struct job   **linked;           /* owned; root: jobs that it is connected to */
+    size_t         nlinked;
+    unsigned       seen;             /* the last walk over connected jobs that came by */
+    /* Of a job of another launcher (foreign.c), which has id, server, kvs, and what it is
+     * connected to, of the above: */
+    bool           foreign;
+    struct far    *far;              /* the link to its launcher; NULL: kvs is a copy */
+    struct kvs    *coming;           /* owned: a copy that is not complete; NULL: none */
+    size_t         came;             /* entries of it so far */
+    struct job    *copier;           /* whose ranks hand it over; NULL: none */
+    int            failed_with;      /* exit status of its failure; 0: it has not failed */
 };
 TAILQ_HEAD(jobs, job);
 
@@ -134,10 +171,19 @@ struct server {
     struct jobs           jobs;
     int                   job_count;
     struct kvs           *names;     /* service -> port; src: the owner job's number */
+    struct name_asks      names_asked;   /* root: name commands that wait */
+    unsigned              timer_id;  /* of the last timer */
     struct peer          *up;        /* owned; NULL: this is the root */
     struct peers          down;      /* owned */
     struct asks           asks;      /* what was asked of the server above */
     unsigned              ask_id;    /* of the last one */
+    struct spawns         spawns;    /* root: that the host is at work on */
+    unsigned              walk;      /* over connected jobs, the last one */
+    struct jobs           foreign;   /* root: jobs of other launchers, in order of number */
+    int                   nforeign, foreign_count;   /* how many; numbers given so far */
+    struct fars           fars;      /* owned: root: links to other launchers */
+    struct far_asks       far_asks;  /* root: what was asked of them */
+    unsigned              far_id;    /* of the last question */
     const struct command **rows;     /* owned array of borrowed rows */
     size_t                nrows;
     const struct command **by_name[WIRES];   /* owned, sorted by that wire's name */
@@ -150,6 +196,7 @@ struct server {
 
 /* The row of a name on a wire, or NULL. */
 const struct command *server_find(const struct server *s, enum wire w, const char *name);
+struct job *job_named(struct server *s, const char *id);         /* or NULL */
 void server_log(struct server *s, enum log_level level, struct member *m,
                 const char *fmt, ...) PRINTF(4, 5);
 
@@ -226,17 +273,22 @@ void peers_pass_down(struct job *j, const struct msg *m, const char *payload, si
 
 typedef int peer_fn(struct peer *p, struct job *j, const struct msg *m, const char *payload,
                     size_t len, struct err *e);
-peer_fn fence_stuck, share_data, ask_get, ask_at, ask_publish, ask_unpublish, ask_lookup,
-        ask_answer;
+peer_fn fence_stuck, share_data, ask_get, ask_at, ask_names, ask_answer, ask_link, ask_get_of,
+        ask_spawn_up, ask_read, ask_copy_up;
 void peers_free(struct server *s);
 /* A rank that is here has ended, dead: inside PMI. */
 void peers_rank_ended(struct job *j, int rank, bool dead);
+/* Set RANK_ bits of a rank; false if they were set, or there is no memory. */
+bool rank_mark(struct job *j, int rank, unsigned char bits);
+/* ranks=3,4,9 of a message: each of them.  0, or -1 and e. */
+int  ranks_take(struct job *j, const struct msg *m, bool dead,
+                void (*each)(struct job *, int, bool), struct err *e);
 
-/* --- data of the key-value space between servers (share.c) --- */
+/* --- data of the key-value space between servers (share.c and share_*.c) --- */
 
-/* A rank has put this. */
+/* A rank has put this; fixed: for good, and so it must be the first to put the key. */
 int  share_put(struct job *j, int src, const char *key, const char *value, size_t len,
-               struct err *e);
+               bool fixed, struct err *e);
 /* Send the first parts of data (j->news or j->again), so that the rest, which is left
  * there, goes with one message. */
 void share_send_head(struct job *j, struct buf *data);
@@ -261,41 +313,120 @@ void share_settle(struct job *j);
 /* A release has come: what was missing may be there now. */
 void share_released(struct job *j);
 /* Append a record to out. */
-void share_add(struct buf *out, int src, const char *key, const char *value, size_t len);
+void share_add(struct buf *out, int src, const char *key, const char *value, size_t len,
+               bool fixed);
 /* Take the next record off data: 1; 0: none is left; -1 and e.  key and value are
  * terminated only in the copy that entry->key and ->value point to: the data itself. */
-struct share_record { int src; const char *key, *value; size_t len; bool drop; };
+struct share_record { int src; const char *key, *value; size_t len; bool drop, fixed; };
 int  share_next(const char **data, size_t *len, struct share_record *r, struct err *e);
 /* Append this entry, and what lies in the same block, up to LIMIT_ANSWER bytes. */
 void share_add_block(struct job *j, const struct kvs_entry *found, struct buf *out);
 
-/* --- questions to the root (ask.c) --- */
+/* --- questions to the root (ask.c and ask_*.c) --- */
 
 /* rq waits for what the server above says of a key.  PARKED or FAILED. */
 enum outcome ask_key(struct request *rq, const char *key, struct err *e);
-/* The same for a name command ("name-publish", ...); port NULL: none. */
-enum outcome ask_name(struct request *rq, const char *cmd, const char *name,
-                      const char *port, struct err *e);
+/* The same for a name command. */
+enum outcome ask_name(struct request *rq, const struct name_want *want, struct err *e);
 /* The same for an entry by its number (getbyidx). */
 enum outcome ask_index(struct request *rq, long long index, struct err *e);
+/* The same for "job-connect" (key: "copy", where the client can), "job-disconnect", and
+ * "job-get" of a key of another job (and, in jobid, for the number of an entry: "kvs-at",
+ * "kvs-read"). */
+enum outcome ask_job(struct request *rq, const char *cmd, const char *jobid,
+                     const char *key, struct err *e);
+/* The same for a spawn; and one that a server below asks for. */
+enum outcome ask_spawn(struct request *rq, const struct spawn_request *want, struct err *e);
+int ask_spawn_on(struct peer *p, struct job *j, unsigned id, int rank, const char *request,
+                 size_t len, struct err *e);
+/* The same for a part of a copy (copy.c). */
+enum outcome ask_copy(struct request *rq, const struct copy_part *part, struct err *e);
+/* Answer question id of a server below.  key: of an entry, the id of a new job, or
+ * NULL; text: the value, or a new job's error codes. */
+void ask_tell(struct peer *p, struct job *j, unsigned id, enum outcome o, const char *key,
+              const char *text, size_t len, const struct err *why);
 /* That peer is gone; p NULL: all end. */
 void asks_forget(struct server *s, const struct peer *p);
+/* That job is. */
+void asks_forget_job(struct job *j);
+
+/* --- starting jobs (cmd_spawn.c) --- */
+
+void spawns_free(struct server *s);
+/* That job, or that server below, is gone (NULL: none). */
+void spawns_forget(struct server *s, const struct job *j, const struct peer *p);
+void blocks_free(struct blocks *b);      /* NULL is fine */
+/* The fields of a reply to spawn; jobid NULL: there is none.  Nothing is copied. */
+void spawn_reply(struct request *rq, const char *jobid, const char *codes, size_t len);
+
+/* --- connected jobs (linked.c), at the root --- */
+
+int  job_connect(struct job *a, struct job *b, struct err *e);
+void job_disconnect(struct job *a, struct job *b);
+void job_unlink(struct job *j);          /* from all */
+bool job_linked(const struct job *a, const struct job *b);       /* not by others */
+
+/* Who asks for something about another job: a request here, or a server below by its
+ * number of the question. */
+struct asked_by {
+    struct request *rq;
+    struct peer    *peer;
+    unsigned        id;
+    bool            copies;              /* the client can copy another job's keys */
+};
+/* Connect to, or disconnect from, the job of that id; and what it has of a key, if it is
+ * connected.  PARKED: another launcher is asked; whoever asks hears of it.  What is found
+ * is in found->value, of a connection "TRUE" where the client is to copy; valid until the
+ * next call. */
+enum outcome linked_connect(struct job *j, const char *id, const struct asked_by *by,
+                            struct kvs_entry *found, struct err *e);
+enum outcome linked_disconnect(struct job *j, const char *id, struct err *e);
+enum outcome linked_get(struct job *j, const char *id, const char *key,
+                        const struct asked_by *by, struct kvs_entry *found, struct err *e);
+
+/* --- jobs of other launchers (foreign.c, far.c), at the root --- */
+
+enum outcome foreign_connect(struct job *j, const char *id, const struct asked_by *by,
+                             struct kvs_entry *found, struct err *e);
+enum outcome foreign_get(struct job *j, const char *id, const char *key,
+                         const struct asked_by *by, struct kvs_entry *found, struct err *e);
+void foreign_disconnect(struct job *j, struct job *x);           /* tell its launcher */
+struct job *foreign_named(struct server *s, const char *id);     /* or NULL */
+struct job *foreign_add(struct server *s, const char *id, struct err *e);
+/* That job of ours, or that server below, is gone (NULL: none). */
+void foreign_forget(struct server *s, struct job *j, const struct peer *p);
+void foreign_free(struct server *s);
+
+/* --- copies of their keys (copy.c) --- */
+
+struct copy_part {                       /* all borrowed */
+    const char *id;                      /* of the other job */
+    size_t      index;                   /* entries that came before */
+    bool        last;
+    const char *data;
+    size_t      len;
+};
+/* At the root.  0, or -1 and e. */
+int copy_take(struct job *j, const struct copy_part *part, struct err *e);
+/* Entries of the job from this one on: found->value; and (key) the number of the one that
+ * follows them, "0": none.  Both are valid until the next call.  0, or -1 and e. */
+int copy_read(struct job *j, size_t index, struct kvs_entry *found, struct err *e);
 
 /* --- names (cmd_name.c) --- */
 
-enum outcome name_publish(struct server *s, int owner, const char *name, const char *port,
-                          size_t len, struct err *e);
-enum outcome name_unpublish(struct server *s, int owner, const char *name, struct err *e);
-enum outcome name_lookup(struct server *s, const char *name, struct kvs_entry *out,
-                         struct err *e);
+/* A name command of a server below, at the root. */
+int  names_take(struct peer *p, struct job *j, unsigned id, const struct name_want *want);
+void names_free(struct server *s);
+/* That job, or that server below, is gone (NULL: none). */
+void names_forget(struct server *s, const struct job *j, const struct peer *p);
 
 /* --- attributes (cmd_info.c) --- */
 
 /* A member has ended: nobody may be left to put what another waits for. */
 void attr_member_ended(struct member *m);
 
-/* A job attribute of member m: 1 with text in out, 0 if there is none. */
-int job_attribute(struct member *m, const char *key, struct buf *out);
+/* Answer rq with a job attribute; PARKED while the host finds it out. */
+enum outcome attr_get(struct request *rq, const char *key, struct err *e);
 
 command_fn cmd_init, cmd_initack, cmd_fullinit, cmd_maxes, cmd_appnum, cmd_universe,
            cmd_jobid, cmd_finalize, cmd_abort,
@@ -303,6 +434,6 @@ command_fn cmd_init, cmd_initack, cmd_fullinit, cmd_maxes, cmd_appnum, cmd_unive
            cmd_fence, cmd_ring,
            cmd_put_node_attr, cmd_get_node_attr, cmd_get_job_attr,
            cmd_publish, cmd_unpublish, cmd_lookup,
-           cmd_spawn_unsupported, cmd_job_unsupported;
+           cmd_spawn, cmd_connect, cmd_disconnect, cmd_read, cmd_copy;
 
 #endif

@@ -9,8 +9,8 @@
  * of the whole job for all below it, and sends one message up; the root sends one
  * down, to all.  It carries the number of rounds so far (seq: releases and failures),
  * and what goes up carries the number that its sender has seen, so that an entry into
- * a round that has failed meanwhile is recognised.  A fence of members that all are
- * here is nobody else's business. */
+ * a round that has failed meanwhile is recognised.  A group whose members all are here
+ * is nobody else's business. */
 #include "pmi2/fence_impl.h"
 
 #include <limits.h>
@@ -35,6 +35,19 @@ struct request *fence_next_released(const struct fence *f)
     return NULL;
 }
 
+/* A put of it was not taken, which it is told now. */
+static void release_refused(struct request *rq)
+{
+    struct member *m = rq->conn->member;
+    struct err e;
+
+    err_set(&e, ERR_INVALID_KEY, "key %.64s is read-only: another rank's put came first",
+            m->refused);
+    free(m->refused);
+    m->refused = NULL;
+    request_finish(rq, FAILED, &e);
+}
+
 static void release_plain(struct fence *f)
 {
     struct request *rq;
@@ -42,19 +55,28 @@ static void release_plain(struct fence *f)
     while ((rq = fence_next_released(f))) {
         if (rq->tagged || rq->conn->subversion > 1)
             reply_int(rq, 0, f->tag);
-        request_finish(rq, REPLY, NULL);
+        if (rq->conn->member->refused)
+            release_refused(rq);
+        else
+            request_finish(rq, REPLY, NULL);
     }
+}
+
+void fence_recount(struct fence *f)
+{
+    f->arrived = 0;
+    for (size_t i = 0; i < f->nhere; i++)
+        f->arrived += f->entered[i] > f->epoch && !is_out(f, fence_member(f, i)->rank);
 }
 
 /* A round is over: whoever waits in it goes on. */
 static void release_round(struct fence *f, const struct buf *ring)
 {
     f->epoch++;
-    f->arrived = f->below = 0;
+    f->below = 0;
     f->waiting = -1;
     f->sent = f->hinted = f->checked = false;
-    for (size_t i = 0; i < f->nhere; i++)
-        f->arrived += f->entered[i] > f->epoch;
+    fence_recount(f);
     if (f->kind == FENCE_RING)
         ring_release(f, ring);
     else
@@ -136,28 +158,46 @@ static void local_release(struct fence *f)
     if (f->kind == FENCE_RING)
         ring_gather(f, &ring, false);
     if (!f->ranks && f->kind == FENCE_GROUP)
-        share_sent(f->job);              /* and nobody else is to be told */
+        share_sent(f->job);              /* at the root; nobody else is to be told */
     release_round(f, &ring);
     buf_clear(&ring);
 }
 
-/* Go as far as can be gone; the fence may be gone afterwards. */
-static void progress(struct fence *f)
+/* A member here has not heard yet of a round that has failed. */
+static bool owes(const struct fence *f)
+{
+    for (size_t i = 0; f->owing && i < f->nhere; i++)
+        if (f->entered[i] < f->epoch && !fence_member(f, i)->gone)
+            return true;
+    return false;
+}
+
+/* All are in that are to be; out: ranks that it does without. */
+static bool is_full(const struct fence *f)
+{
+    size_t in = f->arrived + f->below;
+
+    return in && in == f->n - out_of(f);
+}
+
+void fence_progress(struct fence *f)
 {
     struct job *j = f->job;
     bool root = is_root(j->server);
 
-    while (is_local(f) && f->arrived == f->n)
+    while (is_local(f) && is_full(f))
         local_release(f);
-    while (root && !is_local(f) && f->arrived + f->below == f->n)
+    while (root && !is_local(f) && is_full(f))
         root_release(f);
     if (!root && !is_local(f) && !f->sent) {
         size_t want = f->ranks ? f->nhere : (size_t)j->subtree;
 
+        if (shrinks(f))
+            want -= (size_t)j->out_mine;
         if (want && f->arrived + f->below == want)
             send_up(f, want);
     }
-    if (!f->arrived && !f->below && !f->checked)
+    if (!f->arrived && !f->below && !f->checked && !owes(f) && TAILQ_EMPTY(&f->waiters.list))
         fence_drop(f);
     else
         fence_look(f);
@@ -192,10 +232,12 @@ enum outcome fence_enter(struct request *rq, const struct fence_id *id, struct e
         kept->epoch = ++f->entered[i];
         f->arrived += kept->epoch == f->epoch + 1;
         rq->text[0] = rq->text[1] = NULL;        /* the parked one has them */
+        if (kept->epoch <= f->epoch)             /* that round has failed */
+            request_finish(kept, FAILED, &f->why);
     } else if (i < 0) {
         err_set(e, ERR_INVALID_ARG, "rank %d is not in the group", rq->conn->member->rank);
     }
-    progress(f);
+    fence_progress(f);
     return kept ? PARKED : FAILED;
 }
 
@@ -233,7 +275,7 @@ int fence_in(struct job *j, const struct fence_msg *in, struct err *e)
         f->waiting = (int)waiting;
     if (id->kind == FENCE_RING)
         buf_add(&f->ring, payload, len);
-    progress(f);
+    fence_progress(f);
     return 0;
 }
 
@@ -248,7 +290,7 @@ static void released(struct fence *f, const char *data, size_t len)
     }
     release_round(f, &ring);
     buf_clear(&ring);
-    progress(f);
+    fence_progress(f);
 }
 
 int fence_out(struct job *j, const struct fence_msg *in, struct err *e)

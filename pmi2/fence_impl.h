@@ -25,6 +25,8 @@ struct fence {
     uint32_t        last;            /* block of the store that went with that */
     bool            hinted;          /* the server above knows that somebody waits here */
     bool            checked;         /* the root has asked who misses */
+    bool            owing;           /* rounds have failed that members here were not in */
+    struct err      why;             /* of the last of these */
     struct buf      ring;            /* owned: texts that came from below */
     struct waiters  waiters;         /* of this round and later ones */
 };
@@ -39,13 +41,47 @@ struct fence_msg {
     size_t             len;
 };
 
-/* All its members are here. */
-static inline bool is_local(const struct fence *f) { return f->nhere == f->n; }
+/* It is decided here, as all its members are.  A fence of the whole job is the root's, which
+ * is to have the data by then: other jobs may be connected to this one. */
+static inline bool is_local(const struct fence *f)
+{
+    return f->nhere == f->n && (f->ranks || f->kind != FENCE_GROUP || is_root(f->job->server));
+}
 
 /* A waiting request of the round that is complete, or NULL. */
 struct request *fence_next_released(const struct fence *f);
 /* A rank that is known to wait in it, here if there is one; -1: none. */
 int fence_waiter(const struct fence *f);
+
+/* It goes on without those who have ended, once all others were told so. */
+static inline bool shrinks(const struct fence *f) { return !f->ranks && f->kind != FENCE_RING; }
+
+/* A rank that it does without. */
+static inline bool is_out(const struct fence *f, int rank)
+{
+    int bit = f->kind == FENCE_NODE ? RANK_OUT_NODE : RANK_OUT;
+
+    return shrinks(f) && f->job->ranks && (f->job->ranks[rank] & bit);
+}
+
+/* How many ranks that are members it does without. */
+static inline size_t out_of(const struct fence *f)
+{
+    if (!shrinks(f))
+        return 0;
+    return (size_t)(f->kind == FENCE_NODE ? f->job->out_node : f->job->out);
+}
+
+/* The i-th of the members here. */
+static inline const struct member *fence_member(const struct fence *f, size_t i)
+{
+    return f->here ? job_member(f->job, f->here[i]) : &f->job->members[i];
+}
+
+/* Count anew who is in the present round. */
+void fence_recount(struct fence *f);
+/* Go as far as can be gone; the fence may be gone afterwards. */
+void fence_progress(struct fence *f);
 
 /* --- the open ones (fence_list.c) --- */
 

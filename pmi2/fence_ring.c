@@ -1,6 +1,6 @@
 /* fence_ring.c - the texts of the ring.
  *
- * On their way they are records (share.c) with keys "l3" and "r3": what rank 3 gives
+ * On their way they are records (share_record.c) with keys "l3" and "r3": what rank 3 gives
  * its left and its right neighbour. */
 #include "pmi2/fence_impl.h"
 
@@ -24,7 +24,7 @@ void ring_gather(struct fence *f, struct buf *out, bool for_others)
             if (for_others && job_member(f->job, other))
                 continue;
             snprintf(key, sizeof key, "%c%d", "lr"[side], r);
-            share_add(out, r, key, rq->text[side], strlen(rq->text[side]));
+            share_add(out, r, key, rq->text[side], strlen(rq->text[side]), false);
         }
     }
 }

@@ -27,7 +27,7 @@ struct record {              /* at an offset of the arena, 4-byte aligned */
 
 struct entry {
     uint32_t hash, offset;
-    uint32_t dead;
+    bool     dead, fixed;
 };
 
 struct block {               /* one that has records */
@@ -320,6 +320,8 @@ int kvs_put(struct kvs *kvs, int src, const char *key, const char *value, size_t
         (kvs->nblocks == kvs->blocks_cap && grow_blocks(kvs) < 0))
         return err_set(e, ERR_NOMEM, "no memory for the key-value space");
     slot = find_slot(kvs, key, key_len, hash);
+    if (*slot && kvs->entries[*slot - 1].fixed)
+        return err_set(e, ERR_INVALID_KEY, "key %.64s is read-only", key);
     if (!*slot)
         *slot = (uint32_t)++kvs->n;
     else if (kvs->entries[*slot - 1].dead)
@@ -336,7 +338,7 @@ static void fill(const struct kvs *kvs, const struct entry *en, struct kvs_entry
     const struct record *r = record_at(kvs, en->offset);
 
     *out = (struct kvs_entry){ r->text, r->text + r->key_len + 1, r->val_len, r->src,
-                               r->block };
+                               r->block, en->fixed };
 }
 
 static struct entry *find(const struct kvs *kvs, const char *key)
@@ -358,6 +360,14 @@ int kvs_get(const struct kvs *kvs, const char *key, struct kvs_entry *out)
         return 0;
     fill(kvs, en, out);
     return 1;
+}
+
+void kvs_fix(struct kvs *kvs, const char *key)
+{
+    struct entry *en = find(kvs, key);
+
+    if (en)
+        en->fixed = true;
 }
 
 int kvs_at(const struct kvs *kvs, size_t idx, struct kvs_entry *out)
@@ -382,7 +392,8 @@ int kvs_remove(struct kvs *kvs, const char *key)
 
     if (!en)
         return 0;
-    en->dead = 1;
+    en->dead = true;
+    en->fixed = false;
     kvs->dead++;
     kvs->waste += size_at(kvs, en->offset);
     return 1;

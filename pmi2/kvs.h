@@ -2,8 +2,8 @@
  *
  * Values lie in one arena and are found through an index of offsets, so that the
  * whole space costs little more than its text.  A later put of a key replaces the
- * earlier one, whose room is used again (PMI v2 API draft, KVS).  Keys and values are text without NUL;
- * the store copies them and never looks inside.
+ * earlier one, whose room is used again (PMI v2 API draft, KVS).  Keys and values are
+ * text without NUL; the store copies them and never looks inside.
  *
  * No function here blocks, does I/O or logs.  Not thread-safe. */
 #ifndef PMI2_KVS_H
@@ -11,6 +11,7 @@
 
 #include "wire/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,7 @@ struct kvs_entry {
     size_t      len;             /* of value, bytes without NUL */
     int         src;             /* who put it: a rank, or what the caller says */
     uint32_t    block;           /* the block it belongs to; 0: none */
+    bool        fixed;           /* no put replaces it */
 };
 
 /* seed: of the hash; take it from a random source, so that nobody can choose
@@ -30,9 +32,11 @@ struct kvs *kvs_new(uint64_t seed, size_t max_bytes);
 void        kvs_free(struct kvs *kvs);               /* NULL is fine */
 
 /* Store a copy; key and value must not be the store's own.  0, or -1 and e: ERR_NOMEM
- * (also when max_bytes is reached). */
+ * (also when max_bytes is reached), ERR_INVALID_KEY: it is there and fixed. */
 int kvs_put(struct kvs *kvs, int src, const char *key, const char *value, size_t len,
             struct err *e);
+/* The key, which is there, is not to be put again, unless it is removed before. */
+void kvs_fix(struct kvs *kvs, const char *key);
 
 /* Blocks: what belongs together, as the puts of one node in one fence do.  Puts go
  * to the block in use (0 at first: none).  kvs_block_new makes one and its number, 1

@@ -235,11 +235,12 @@ int PMI2_Info_GetSize(int *size)
 
 int PMI2_Job_Connect(const char jobid[], PMI2_Connect_comm_t *conn)
 {
+    struct client_channel ch;
     struct err e;
-    int rc = client_connect(&the, jobid, &e);
 
-    (void)conn;
-    return result(rc, &e);
+    if (conn)
+        ch = (struct client_channel){ conn->read, conn->write, conn->ctx, conn->isMaster };
+    return result(client_connect(&the, jobid, conn ? &ch : NULL, &e), &e);
 }
 
 int PMI2_Job_Disconnect(const char jobid[])
@@ -355,6 +356,14 @@ int PMI2_KVS_Put(const char key[], const char value[])
 {
     struct err e;
     int rc = client_put(&the, key, value, &e);
+
+    return result(rc, &e);
+}
+
+int PMI2_KVS_Put_read_only(const char key[], const char value[])
+{
+    struct err e;
+    int rc = client_put_read_only(&the, key, value, &e);
 
     return result(rc, &e);
 }
@@ -518,31 +527,46 @@ int PMI2_Info_PutNodeAttr(const char name[], const char value[])
 
 /* -------------------------------------------------------------------- names */
 
-int PMI2_Nameserv_publish(const char service_name[], const PMI2_info_t *info_ptr,
-                          const char port[])
+int PMI2_Nameserv_publish_kv(const char service_name[], int size, const PMI2_keyval_t info[],
+                             const char port[])
 {
     struct err e;
-    int rc = client_publish(&the, service_name, port, &e);
+    int rc = client_publish(&the, service_name, size,
+                            (const struct client_info *)(const void *)info, port, &e);
 
-    (void)info_ptr;
     return result(rc, &e);
 }
 
-int PMI2_Nameserv_lookup(const char service_name[], const PMI2_info_t *info_ptr,
-                         char port[], int portLen)
+int PMI2_Nameserv_lookup_kv(const char service_name[], int size, const PMI2_keyval_t info[],
+                            char port[], int portLen)
 {
     struct buf out = BUF_INIT;
     struct err e;
     int rc;
 
-    (void)info_ptr;
     if (!port || portLen < 1)
         return bad_arg("PMI2_Nameserv_lookup: no buffer");
-    rc = client_lookup(&the, service_name, &out, &e);
+    rc = client_lookup(&the, service_name, size,
+                       (const struct client_info *)(const void *)info, &out, &e);
     if (rc == 0)
         rc = copy_whole(port, portLen, &out, &e);
     buf_clear(&out);
     return result(rc, &e);
+}
+
+/* Whose layout info_ptr has is not known, nor its length. */
+int PMI2_Nameserv_publish(const char service_name[], const PMI2_info_t *info_ptr,
+                          const char port[])
+{
+    (void)info_ptr;
+    return PMI2_Nameserv_publish_kv(service_name, 0, NULL, port);
+}
+
+int PMI2_Nameserv_lookup(const char service_name[], const PMI2_info_t *info_ptr,
+                         char port[], int portLen)
+{
+    (void)info_ptr;
+    return PMI2_Nameserv_lookup_kv(service_name, 0, NULL, port, portLen);
 }
 
 int PMI2_Nameserv_unpublish(const char service_name[], const PMI2_info_t *info_ptr)

@@ -13,6 +13,35 @@ void mapping_format(const struct mapping_block *blocks, size_t n, struct buf *ou
     buf_char(out, ')');
 }
 
+static bool same(const struct mapping_block *a, const struct mapping_block *b)
+{
+    return a->first == b->first && a->nodes == b->nodes && a->ranks == b->ranks;
+}
+
+/* b, cut off behind some of its ranks. */
+static bool is_part(const struct mapping_block *a, const struct mapping_block *b)
+{
+    return a->first == b->first && ((a->ranks == b->ranks && a->nodes <= b->nodes) ||
+                                    (a->nodes == 1 && a->ranks <= b->ranks));
+}
+
+static bool repeats(const struct mapping_block *blocks, size_t n, size_t period)
+{
+    for (size_t i = period; i + 1 < n; i++)
+        if (!same(&blocks[i], &blocks[i % period]))
+            return false;
+    return is_part(&blocks[n - 1], &blocks[(n - 1) % period]);
+}
+
+/* Readers begin anew at the first block of node 0, so that must be the first. */
+size_t mapping_period(const struct mapping_block *blocks, size_t n)
+{
+    for (size_t p = 1; p < n && !blocks[0].first; p++)
+        if (repeats(blocks, n, p))
+            return p;
+    return n;
+}
+
 /* A number of 0 and up, and the character behind it. */
 static int take_number(const char **s, char behind, int *out)
 {

@@ -17,6 +17,10 @@ struct mapping_block {
 /* Append the text of n blocks to out (whose failed flag tells of no memory). */
 void mapping_format(const struct mapping_block *blocks, size_t n, struct buf *out);
 
+/* Of n blocks, how many are repeated over and over (the last time perhaps in part):
+ * MPICH begins anew where a text ends before the ranks do.  n if they are not. */
+size_t mapping_period(const struct mapping_block *blocks, size_t n);
+
 /* Read the text back into at most max blocks.  The number of blocks, or -1 and e. */
 int mapping_parse(const char *text, struct mapping_block *blocks, size_t max,
                   struct err *e);

@@ -36,6 +36,9 @@ void peer_free(struct peer *p)
     if (!p)
         return;
     asks_forget(p->server, p);
+    spawns_forget(p->server, NULL, p);
+    names_forget(p->server, NULL, p);
+    foreign_forget(p->server, NULL, p);
     if (p->up)
         p->server->up = NULL;
     else
@@ -132,14 +135,18 @@ void peers_pass_down(struct job *j, const struct msg *m, const char *payload, si
 
 /* --- ranks that have ended --------------------------------------------- */
 
-/* Set bits of a rank; false if they were set, or there is no memory. */
-static bool mark(struct job *j, int rank, unsigned char bits)
+bool rank_mark(struct job *j, int rank, unsigned char bits)
 {
     if (!j->ranks && !(j->ranks = calloc((size_t)j->size, 1)))
         return false;
     if ((j->ranks[rank] & bits) == bits)
         return false;
     j->ranks[rank] |= bits;
+    if ((bits & (RANK_OUT | RANK_MINE)) &&
+        (j->ranks[rank] & (RANK_OUT | RANK_MINE)) == (RANK_OUT | RANK_MINE))
+        j->out_mine++;
+    j->out += bits == RANK_OUT;
+    j->out_node += bits == RANK_OUT_NODE;
     return true;
 }
 
@@ -158,6 +165,15 @@ static void send_list(struct job *j, const char *cmd, struct buf *list)
     buf_clear(list);
 }
 
+/* Those that live here are to hear that others have died. */
+static void tell_died(struct job *j)
+{
+    struct server *s = j->server;
+
+    if (s->options.fault_tolerant && s->ops.died)
+        s->ops.died(s->host, j);
+}
+
 /* A rank here or below has ended: the root takes note, others tell those above.  Of the
  * dead all take note. */
 static void rank_ended(struct job *j, int rank, bool dead)
@@ -165,10 +181,12 @@ static void rank_ended(struct job *j, int rank, bool dead)
     bool root = is_root(j->server);
     struct buf *news = dead ? &j->dead_news : &j->gone_news;
 
-    if ((root || dead) && !mark(j, rank, dead ? RANK_GONE | RANK_DEAD : RANK_GONE))
+    if (!root && j->server->options.fault_tolerant)
+        rank_mark(j, rank, RANK_MINE);
+    if ((root || dead) && !rank_mark(j, rank, dead ? RANK_GONE | RANK_DEAD : RANK_GONE))
         return;
     j->gone_all += root;
-    if (!root || (dead && j->server->options.fault_tolerant))
+    if (!root || dead)
         buf_printf(news, news->len ? ",%d" : "%d", rank);
     if (news->len > LIMIT_CHUNK)
         send_list(j, dead ? "dead" : "gone", news);
@@ -198,12 +216,18 @@ void job_rank_lost(struct job *j, int rank)
 {
     bool ended = j->ranks && (j->ranks[rank] & RANK_GONE);
 
+    if (!is_root(j->server)) {
+        rank_mark(j, rank, RANK_MINE);
+        return;
+    }
     j->lost = true;
-    mark(j, rank, RANK_LOST);
-    if (ended)
-        look(j);
+    rank_mark(j, rank, RANK_LOST);
+    if (!ended)
+        rank_ended(j, rank, true);
+    if (j->server->options.fault_tolerant)
+        j->look_later = true;            /* a node has more ranks, and they fail as one */
     else
-        peers_rank_ended(j, rank, true);
+        look(j);
 }
 
 void server_flush(struct server *s)
@@ -211,20 +235,27 @@ void server_flush(struct server *s)
     struct job *j;
 
     TAILQ_FOREACH(j, &s->jobs, in_server) {
+        bool died = is_root(s) && j->dead_news.len;
+
+        if (j->look_later) {
+            j->look_later = false;
+            look(j);
+        }
         send_list(j, "gone", &j->gone_news);
         send_list(j, "dead", &j->dead_news);
+        if (died)
+            tell_died(j);
     }
 }
 
 static void mark_dead(struct job *j, int rank, bool dead)
 {
     (void)dead;
-    mark(j, rank, RANK_DEAD);
+    rank_mark(j, rank, RANK_DEAD);
 }
 
-/* ranks=3,4,9: each of them. */
-static int take_list(struct job *j, const struct msg *m, bool dead,
-                     void (*each)(struct job *, int, bool), struct err *e)
+int ranks_take(struct job *j, const struct msg *m, bool dead,
+               void (*each)(struct job *, int, bool), struct err *e)
 {
     const char *text = msg_get(m, "ranks");
     char *end;
@@ -244,7 +275,7 @@ static int take_list(struct job *j, const struct msg *m, bool dead,
 /* From below. */
 static int take_ended(struct job *j, const struct msg *m, bool dead, struct err *e)
 {
-    if (take_list(j, m, dead, rank_ended, e) < 0)
+    if (ranks_take(j, m, dead, rank_ended, e) < 0)
         return -1;
     if (is_root(j->server))
         look(j);
@@ -270,10 +301,11 @@ static int on_dead(struct peer *p, struct job *j, const struct msg *m, const cha
     (void)len;
     if (!p->up)
         return take_ended(j, m, true, e);
-    if (take_list(j, m, true, mark_dead, e) < 0)
+    if (ranks_take(j, m, true, mark_dead, e) < 0)
         return -1;
     msg_bytes(peer_message(j, "dead"), "ranks", ranks->val, ranks->len);
     peers_send_down(j->server, NULL, 0);
+    tell_died(j);
     return 0;
 }
 
@@ -309,9 +341,15 @@ static const struct row {
     { "kvs-get", BELOW, .run = ask_get },
     { "answer", ABOVE, .run = ask_answer },
     { "kvs-at", BELOW, .run = ask_at },
-    { "name-publish", BELOW, .run = ask_publish },
-    { "name-unpublish", BELOW, .run = ask_unpublish },
-    { "name-lookup", BELOW, .run = ask_lookup },
+    { "name-publish", BELOW, .run = ask_names },
+    { "name-unpublish", BELOW, .run = ask_names },
+    { "name-lookup", BELOW, .run = ask_names },
+    { "job-connect", BELOW, .run = ask_link },
+    { "job-disconnect", BELOW, .run = ask_link },
+    { "job-get", BELOW, .run = ask_get_of },
+    { "kvs-read", BELOW, .run = ask_read },
+    { "kvs-copy", BELOW, .run = ask_copy_up },
+    { "spawn", BELOW, .run = ask_spawn_up },
     { "gone", BELOW, .run = on_gone },
     { "dead", ABOVE | BELOW, .run = on_dead },
     { "report", ABOVE, .run = on_report },
@@ -322,25 +360,18 @@ static const struct row {
     { "fence-stuck", BELOW, .run = fence_stuck },
 };
 
-static struct job *find_job(struct server *s, const char *id)
-{
-    struct job *j;
-
-    TAILQ_FOREACH(j, &s->jobs, in_server)
-        if (id && !strcmp(j->id, id))
-            return j;
-    return NULL;
-}
-
 static int run(const struct row *r, struct peer *p, const struct msg *m, const char *payload,
                size_t len, struct err *e)
 {
-    struct job *j = find_job(p->server, msg_get(m, "job"));
+    const char *id = msg_get(m, "job");
+    struct job *j = id ? job_named(p->server, id) : NULL;
 
-    if (!j)
-        return err_set(e, ERR_INVALID_ARG, "no such job");
+    if (!id)
+        return err_set(e, ERR_INVALID_ARG, "no job");
     if (!(r->from & (p->up ? ABOVE : BELOW)))
         return err_set(e, ERR_OTHER, "comes from %s", p->up ? "above" : "below");
+    if (!j)                              /* it has ended meanwhile */
+        return 0;
     if (r->fence)
         return fence_input(r->fence, r->with, j, m, payload, len, e);
     return r->run(p, j, m, payload, len, e);

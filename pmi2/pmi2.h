@@ -105,16 +105,17 @@ typedef PMI2_keyval_t PMI2_info_t;
 #endif
 
 /* How to reach the leader of a job one connects to (draft, "Creating and Connecting to
- * Processes").  Not read: the server knows the other job's keys itself. */
+ * Processes"), where the launcher does not know that job: see PMI2_Job_Connect. */
 typedef struct PMI2_Connect_comm {
-    int (*read)(void *buf, int maxlen, void *ctx);
+    int (*read)(void *buf, int maxlen, void *ctx);      /* as read(2): bytes, 0: the end */
     int (*write)(const void *buf, int len, void *ctx);
     void *ctx;
 #ifdef __GNUC__
     __extension__            /* an unnamed union, also before C11 */
 #endif
     union {
-        int isMaster;        /* Slurm's name and the draft's; 1, 0, or -1: neither is */
+        int isMaster;        /* Slurm's name and the draft's; 1: we are the master, who
+                                begins; 0: the other is; -1: not decided */
         int isMain;          /* MPICH's */
     };
 } PMI2_Connect_comm_t;
@@ -125,8 +126,8 @@ typedef struct PMI2_Connect_comm {
  * *size: processes of the job, 1 and up; *rank: ours, 0 to *size - 1; *appnum: which
  * command of the launch or spawn we are, from 0 (Slurm's server says -1).  Each
  * may be NULL.  Without PMI_FD and PMI_PORT in the environment: 0, 1, 0, 0, no
- * connection.  Called again before PMI2_Finalize: the same answers; after a
- * failure or PMI2_Finalize: an error. */
+ * connection; calls that need a launcher start one (libpmi2(3)).  Called again before
+ * PMI2_Finalize: the same answers; after a failure or PMI2_Finalize: an error. */
 int PMI2_Init(int *spawned, int *size, int *rank, int *appnum);
 
 /* The draft's PMI2_Init with six arguments: also tells the launcher's PMI version,
@@ -182,7 +183,7 @@ int PMI2_Job_Spawn(int count, const char *cmds[], int argcs[], const char **argv
 
 /* The job's id, the same in all its processes and no other job's; 256 bytes hold
  * every launcher's.  PMI2_ERR_NOMEM if jobid_size bytes do not.  Without a
- * launcher "singleton_" and the process id. */
+ * launcher, and if one is started later, "singleton_", the process id, and a number. */
 int PMI2_Job_GetId(char jobid[], int jobid_size);
 
 /* Slurm's: the rank that PMI2_Init told. */
@@ -193,7 +194,14 @@ int PMI2_Job_GetRank(int *rank);
 int PMI2_Info_GetSize(int *size);
 
 /* Connect to, and disconnect from, the job with that id, for the sake of
- * PMI2_KVS_Get.  conn: see above; neither read nor written, may be NULL. */
+ * PMI2_KVS_Get; for all processes of both jobs, which one process of each has to call.
+ *
+ * conn is used only where the launcher does not know the other job, nor how to reach its
+ * launcher; NULL: that is an error then.  Over it the processes exchange what their jobs
+ * have put and fenced so far.  It is a stream of bytes: read and write return how many
+ * they have done, read exactly what they have been told, and 0 (read) or less is its end.
+ * It belongs to the caller again afterwards; nothing beyond the exchange is read.  With
+ * isMaster -1 on both sides the job whose id comes first, as strcmp has it, begins. */
 int PMI2_Job_Connect(const char jobid[], PMI2_Connect_comm_t *conn);
 int PMI2_Job_Disconnect(const char jobid[]);
 
@@ -204,8 +212,18 @@ int PMI2_Job_Disconnect(const char jobid[]);
  * next PMI2_KVS_Fence, and may before.  Put again, the later value holds. */
 int PMI2_KVS_Put(const char key[], const char value[]);
 
+/* The same (the draft's wish for read-only hints, "Other Missing Pieces"), and the pair
+ * never changes: the key is put once, by whom ever.  PMI2_ERR_INVALID_KEY: it was put
+ * before, or is put again by either function.  Where two nodes put it before they hear
+ * of each other, both succeed at first, one of the two holds for all, and the fence of
+ * the other process returns PMI2_ERR_INVALID_KEY, once, after it has done its work.  To
+ * a launcher that is not mpiexec_lite it is a plain put. */
+int PMI2_KVS_Put_read_only(const char key[], const char value[]);
+
 /* Wait until every process of the job is in its fence; all puts before it are then
- * seen by all. */
+ * seen by all.  PMI2_ERR_OTHER under -disable-auto-cleanup: processes have ended, which
+ * PMI2_Error_message names; each of the others hears so once, and from the next fence on
+ * they are not waited for. */
 int PMI2_KVS_Fence(void);
 
 /* Get a value.  jobid: a connected job's id, or NULL: our own job.  src_pmi_id: the
@@ -231,9 +249,10 @@ int PMIX_Ring(const char value[], int *rank, int *ranks, char left[], char right
 /* An attribute of this process's node.  *found: 1, or 0 if it has no such value, and
  * after errors but PMI2_ERR_NOMEM.  value: valuelen bytes; PMI2_MAX_ATTRVALUE + 1 are
  * enough for the predefined ones up to some 280 local ranks.  waitfor not 0: wait
- * until a process of this job on this node puts it; alone without a launcher, that
- * is PMI2_ERR_OTHER.  PMI2_ERR_NOMEM: it does not fit; value is empty.
- * mpiexec_lite knows: localRanksCount, localRanks. */
+ * until a process of this job on this node puts it; alone without a launcher, or when
+ * the others on this node have ended, that is PMI2_ERR_OTHER.  PMI2_ERR_NOMEM: it does
+ * not fit; value is empty.  mpiexec_lite knows: localRanksCount, localRanks, and
+ * cartCoords if it was told. */
 int PMI2_Info_GetNodeAttr(const char name[], char value[], int valuelen, int *found,
                           int waitfor);
 
@@ -250,24 +269,32 @@ int PMI2_Info_GetNodeAttrIntArray_wait(const char name[], int array[], int array
  * PMI2_KVS_Put.  Those who wait for it return. */
 int PMI2_Info_PutNodeAttr(const char name[], const char value[]);
 
-/* An attribute of the job; arguments as above.  mpiexec_lite knows: universeSize,
- * hasNameServ, physTopology, isHeterogeneous, PMI_process_mapping.  Without a
- * launcher nothing is found. */
+/* An attribute of the job; arguments as above.  mpiexec_lite(1), ATTRIBUTES, lists what
+ * it knows.  Without a launcher nothing is found.  mpiexec_lite has put universeSize,
+ * PMI_process_mapping, localRanks and localRanksCount into the environment: these are
+ * taken from there, without a request, here and by PMI2_Info_GetNodeAttr. */
 int PMI2_Info_GetJobAttr(const char name[], char value[], int valuelen, int *found);
 int PMI2_Info_GetJobAttrIntArray(const char name[], int array[], int arraylen,
                                  int *outlen, int *found);
 
 /* ---- draft, "Name Publishing" ---- */
 
-/* Publish a port under a name, find it from any job of the same launcher, take it
- * back.  Names and ports: 1 to 1024 bytes.  info_ptr: not read, may be NULL.
- * Publishing a name that is taken, or unknown names: PMI2_ERR_OTHER.  port of
- * lookup: portLen bytes; PMI2_ERR_NOMEM if it does not fit. */
+/* Publish a port under a name, find it from any job of the same launcher, or of others
+ * that use the same pmi2_server(1), take it back.  Names and ports: 1 to 1024 bytes.
+ * info_ptr: not read, may be NULL.  Unknown names: PMI2_ERR_OTHER; publishing a name that
+ * is taken: an error.  port of lookup: portLen bytes; PMI2_ERR_NOMEM if it does not fit. */
 int PMI2_Nameserv_publish(const char service_name[], const PMI2_info_t *info_ptr,
                           const char port[]);
 int PMI2_Nameserv_lookup(const char service_name[], const PMI2_info_t *info_ptr,
                          char port[], int portLen);
 int PMI2_Nameserv_unpublish(const char service_name[], const PMI2_info_t *info_ptr);
+/* The same with info pairs, `size` of them, 0 to 4; info may be NULL if it is 0.
+ * pmi2_server(1), Names, has the keys that mpiexec_lite knows: range and persistence of a
+ * published name; wait and timeout of a lookup, which then blocks. */
+int PMI2_Nameserv_publish_kv(const char service_name[], int size, const PMI2_keyval_t info[],
+                             const char port[]);
+int PMI2_Nameserv_lookup_kv(const char service_name[], int size, const PMI2_keyval_t info[],
+                            char port[], int portLen);
 
 /* ---- errors (draft, "Other Missing Pieces") ---- */
 

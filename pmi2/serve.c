@@ -43,6 +43,7 @@ void conn_free(struct conn *c)
     if (!c)
         return;
     drop_requests(c);
+    blocks_free(c->blocks);
     if (c->member && c->member->conn == c)
         c->member->conn = NULL;
     framer_clear(&c->framer);

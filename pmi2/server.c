@@ -24,6 +24,11 @@ struct server *server_new(const struct host_ops *ops, void *host, uint64_t seed,
     TAILQ_INIT(&s->jobs);
     TAILQ_INIT(&s->down);
     TAILQ_INIT(&s->asks);
+    TAILQ_INIT(&s->spawns);
+    TAILQ_INIT(&s->names_asked);
+    TAILQ_INIT(&s->foreign);
+    TAILQ_INIT(&s->fars);
+    TAILQ_INIT(&s->far_asks);
     msg_init(&s->in);
     msg_init(&s->out);
     s->names = kvs_new(seed, LIMIT_NAMES_BYTES);
@@ -37,6 +42,7 @@ struct server *server_new(const struct host_ops *ops, void *host, uint64_t seed,
 static void job_free(struct job *j)
 {
     fences_free(j);
+    job_unlink(j);
     kvs_free(j->kvs);
     kvs_free(j->node);
     kvs_free(j->missing);
@@ -47,10 +53,26 @@ static void job_free(struct job *j)
     buf_clear(&j->dead_news);
     free(j->ranks);
     free(j->local);
+    for (int i = 0; j->members && i < j->nlocal; i++)
+        free(j->members[i].refused);
     free(j->members);
     free(j->map);
     free(j->mapping);
+    free(j->spawner);
+    free(j->xml);
+    free(j->dims);
+    free(j->coords);
     free(j);
+}
+
+void server_remove_job(struct job *j)
+{
+    asks_forget_job(j);
+    spawns_forget(j->server, j, NULL);
+    names_forget(j->server, j, NULL);
+    foreign_forget(j->server, j, NULL);
+    TAILQ_REMOVE(&j->server->jobs, j, in_server);
+    job_free(j);
 }
 
 void server_free(struct server *s)
@@ -61,6 +83,9 @@ void server_free(struct server *s)
         return;
     peers_free(s);
     asks_forget(s, NULL);
+    spawns_free(s);
+    names_free(s);
+    foreign_free(s);
     while ((j = TAILQ_FIRST(&s->jobs))) {
         TAILQ_REMOVE(&s->jobs, j, in_server);
         job_free(j);
@@ -196,12 +221,32 @@ static int add_members(struct job *j, const struct job_spec *spec)
     return 0;
 }
 
-static int add_map(struct job *j, const struct job_spec *spec)
+/* The whole text; or, where that is too long for MPICH on PMI-1, one period of it. */
+static char *mapping_text(const struct job_spec *spec)
 {
     struct buf text = BUF_INIT;
 
     mapping_format(spec->map, spec->map_blocks, &text);
-    j->mapping = text.failed ? NULL : text.data;
+    if (text.len > LIMIT_MAPPING_V1) {
+        buf_clear(&text);
+        mapping_format(spec->map, mapping_period(spec->map, spec->map_blocks), &text);
+    }
+    if (!text.failed)
+        return text.data;
+    buf_clear(&text);
+    return NULL;
+}
+
+/* A copy of a text that may be NULL; false: no memory. */
+static bool copy(char **to, const char *text)
+{
+    *to = text ? strdup(text) : NULL;
+    return *to || !text;
+}
+
+static int add_map(struct job *j, const struct job_spec *spec)
+{
+    j->mapping = mapping_text(spec);
     j->nmap = spec->map_blocks;
     j->map = malloc((j->nmap ? j->nmap : 1) * sizeof *j->map);
     if (!j->map || !j->mapping)
@@ -222,6 +267,7 @@ struct job *server_add_job(struct server *s, const struct job_spec *spec, struct
         goto nomem;
     TAILQ_INIT(&j->fences);
     waiters_init(&j->attr_waiters);
+    waiters_init(&j->find_waiters);
     memcpy(j->id, spec->id, strlen(spec->id) + 1);
     j->server = s;
     j->size = spec->size;
@@ -230,7 +276,11 @@ struct job *server_add_job(struct server *s, const struct job_spec *spec, struct
     j->used_below = is_root(s);
     j->kvs = kvs_new(s->seed, LIMIT_KVS_BYTES);
     j->node = kvs_new(s->seed, LIMIT_NODE_BYTES);
-    if (add_members(j, spec) < 0 || add_map(j, spec) < 0 || !j->kvs || !j->node)
+    j->link = spec->link;
+    j->in_env = spec->in_env;
+    if (add_members(j, spec) < 0 || add_map(j, spec) < 0 || !j->kvs || !j->node ||
+        !copy(&j->spawner, spec->spawner) || !copy(&j->dims, spec->cart_dims) ||
+        !copy(&j->coords, spec->cart_coords))
         goto nomem;
     j->number = s->job_count++;
     TAILQ_INSERT_TAIL(&s->jobs, j, in_server);
@@ -259,7 +309,20 @@ struct member *job_member(struct job *j, int rank)
     return at ? &j->members[at - j->local] : NULL;
 }
 
+struct job *job_named(struct server *s, const char *id)
+{
+    struct job *j;
+
+    TAILQ_FOREACH(j, &s->jobs, in_server)
+        if (!strcmp(j->id, id))
+            return j;
+    return NULL;
+}
+
 const char *job_id(const struct job *j) { return j->id; }
+void *job_link(const struct job *j) { return j->link; }
+const char *job_mapping(const struct job *j) { return j->mapping; }
+void job_set_mixed(struct job *j) { j->mixed = true; }
 size_t job_kvs_bytes(const struct job *j) { return kvs_bytes(j->kvs) + j->late.len; }
 int member_rank(const struct member *m) { return m->rank; }
 struct job *member_job(const struct member *m) { return m->job; }

@@ -22,6 +22,8 @@
 #define PMI2_SERVER_H
 
 #include "pmi2/mapping.h"
+#include "pmi2/names.h"
+#include "pmi2/spawn.h"
 #include "wire/msg.h"
 
 #include <stdint.h>
@@ -32,6 +34,10 @@ struct member;
 struct conn;
 struct command;              /* pmi2/commands.h */
 struct peer;
+struct spawn;
+struct name_ask;
+struct far;
+struct far_ask;
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
@@ -64,6 +70,29 @@ struct host_ops {
     /* The same to n of them; NULL: one after the other. */
     void (*peer_send_all)(void *host, void *const *links, size_t n, const char *frame,
                           size_t frame_len, const char *payload, size_t len);
+    /* At the root: a rank starts a further job; spawn_done is to say what has become
+     * of it, after this has returned.  NULL: that is not supported. */
+    void (*spawn)(void *host, struct spawn *s);
+    /* At the root: have a name command carried out by a resident server, and name_done
+     * say later what has come of it.  False: there is none; the core keeps names itself.
+     * NULL: never. */
+    bool (*name)(void *host, struct name_ask *a);
+    /* Call server_timer with this id once, after so many seconds; 0: not any more.  NULL:
+     * a lookup that waits with a time-out does not. */
+    void (*timer)(void *host, unsigned id, double seconds);
+    /* An attribute of this node that a rank asks for: its text, which is copied; NULL
+     * with *later: job_told is going to say it; else there is none. */
+    const char *(*find)(void *host, struct job *j, const char *key, bool *later);
+    /* Fault tolerant: ranks of the job have died, as PMI_dead_processes says now; those
+     * that live here are to hear of it.  NULL: they do not. */
+    void (*died)(void *host, struct job *j);
+    /* At the root: look for the launcher that runs the job far_job(a), which is not here;
+     * far_found is to say later what has come of it.  False, or NULL: there is no way to
+     * find one. */
+    bool (*introduce)(void *host, struct far_ask *a);
+    /* Send a message to another launcher; messages of one link stay in order.  len 0: no
+     * memory, the link is of no use any more. */
+    void (*far_send)(void *host, void *link, const char *frame, size_t len);
 };
 
 struct server_options {
@@ -99,15 +128,31 @@ struct job_spec {
     const int  *local;       /* in rising order; copied.  appnums has nlocal entries then */
     int         nlocal;
     int         subtree;     /* ranks here and at all servers below */
+    const char *spawner;     /* id of the job that has started this one, or NULL; copied */
+    void       *link;        /* the host's name for it, if it has one */
+    bool        in_env;      /* its constants are in the environment of its ranks; see
+                                mpiexec_lite/env.h */
+    const char *cart_dims, *cart_coords;     /* what these attributes say ("4,4", "0,3";
+                                                coordinates of this node); NULL: nothing.
+                                                Copied */
 };
 
 /* NULL and e on failure. */
 struct job *server_add_job(struct server *s, const struct job_spec *spec, struct err *e);
+/* Its ranks here have ended, their connections are gone.  Messages about it that are
+ * still on their way are ignored. */
+void        server_remove_job(struct job *j);
 
 /* The member of a rank; NULL if it is not here. */
 struct member *job_member(struct job *j, int rank);
 const char    *job_id(const struct job *j);
+void          *job_link(const struct job *j);
+const char    *job_mapping(const struct job *j);         /* PMI_process_mapping */
 size_t         job_kvs_bytes(const struct job *j);
+/* What find was asked for; value NULL: there is no such attribute.  Copied. */
+void           job_told(struct job *j, const char *key, const char *value);
+/* Its nodes are of different kinds (isHeterogeneous). */
+void           job_set_mixed(struct job *j);
 
 int         member_rank(const struct member *m);
 struct job *member_job(const struct member *m);
@@ -127,8 +172,50 @@ const char       *member_waits_in(const struct member *m);
 
 /* The process of a member has ended: fences that miss it are looked at. */
 void member_ended(struct member *m);
-/* At the root: a rank that is on another node has ended with that node. */
+/* A rank that is on another node has ended with that node.  At the root; fault tolerant,
+ * also at every server that it was below, before that says so to the root. */
 void job_rank_lost(struct job *j, int rank);
+
+/* Starting jobs, at the root.  The request lives until spawn_done, the job that asks
+ * perhaps not so long: NULL then. */
+const struct spawn_request *spawn_wants(const struct spawn *s);
+struct job *spawn_parent(const struct spawn *s);
+int         spawn_rank(const struct spawn *s);           /* of the parent, which asks */
+/* The new job has been added: its key-value space begins with what was asked for, and
+ * it is connected to its parent.  0, or -1 and e. */
+int         spawn_fill(struct spawn *s, struct job *child, struct err *e);
+/* All processes of child have been started; or (child NULL) it was not to be, for the
+ * reason why.  codes: n of them, by process: 0, or what was wrong, as an errno.  Frees
+ * s. */
+void        spawn_done(struct spawn *s, struct job *child, const int *codes, size_t n,
+                       const struct err *why);
+/* Name commands, at the root.  One lives until name_done, the job that asks perhaps not
+ * so long: NULL then. */
+const struct name_want *name_wants(const struct name_ask *a);
+struct job *name_job(const struct name_ask *a);
+/* It is done; port: what was looked up, NULL: there is none; or it was not, for the reason
+ * why.  Frees a. */
+void name_done(struct name_ask *a, const char *port, const struct err *why);
+/* A timer is due. */
+void server_timer(struct server *s, unsigned id);
+/* Jobs of other launchers of the same user, at the root (pmi2/PEERS, "Launchers").  A link
+ * to another launcher is a struct far; link: the host's name for it.  NULL: no memory. */
+const char *far_job(const struct far_ask *a);    /* the id that is looked for */
+struct far *far_new(struct server *s, void *link);
+/* The launcher of that job; NULL: it was not found.  Frees a. */
+void        far_found(struct far_ask *a, struct far *f);
+/* A message of it.  0, or -1 and e: it makes no sense, the link is of no use any more. */
+int         far_input(struct far *f, const struct msg *m, struct err *e);
+/* The link is gone: jobs of it that have not ended have failed. */
+void        far_free(struct far *f);
+/* A job of ours has failed: tell the launchers of jobs that it is connected to. */
+void        job_failed(struct job *j, int status);
+/* A job of another launcher that has failed, with its exit status, or NULL.  What is
+ * connected to it (job_connected) is to end; then it is to be forgotten. */
+struct job *server_failed(struct server *s, int *status);
+void        server_forget(struct job *foreign);
+/* Whether two jobs are connected, directly or by others; at the root. */
+bool        job_connected(struct job *a, struct job *b);
 
 /* Peers.  link: the host's name for it.  The server above comes first of all, before
  * any job; a server that has none is the root.  NULL: no memory. */

@@ -393,6 +393,11 @@ class Bed:
             passwd.append([user, "*", uid, uid, "", self.home(user), shell])
             os.mkdir(self.home(user), 0o700)
             os.chown(self.home(user), int(uid), int(uid))
+            # fish on several hosts at once falls over its own feet when it makes these.
+            for folder in ((".local", ".local/share", ".local/share/fish", ".config",
+                            ".config/fish") if shell.endswith("fish") else ()):
+                os.mkdir(f"{self.home(user)}/{folder}", 0o700)
+                os.chown(f"{self.home(user)}/{folder}", int(uid), int(uid))
         self.etc = {"passwd": "".join(":".join(x) + "\n" for x in passwd),
                     "shadow": "".join(x[0] + ":*:19000:0:99999:7:::\n" for x in passwd),
                     "group": "".join(f"{u}:x:{i}:\n" for u, i in self.uid.items())}

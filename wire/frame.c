@@ -10,8 +10,9 @@
 
 #define LENGTH_FIELD 6
 #define SHORTEST     5       /* a body: "cmd=;" */
-#define MISCOUNT     6       /* an MPICH 4.0 client counts as many bytes too many: the NUL
-                                of its text and what happened to lie behind it */
+#define MISCOUNT     6       /* an MPICH 4.0 client counts as many bytes too many, in all
+                                its messages: what happens to lie behind them, mostly the
+                                NUL of its text first, else of an older message */
 
 void framer_init(struct framer *f, size_t max)
 {
@@ -147,21 +148,33 @@ static int close_body(struct framer *f, struct frame *fr)
     return 0;
 }
 
+/* How much of a body is the message.  A NUL where the excess would begin gives a client
+ * that miscounts away. */
+static size_t counted_right(struct framer *f, const char *text, size_t len)
+{
+    const char *nul = memchr(text, '\0', len);
+    size_t right = len > MISCOUNT ? len - MISCOUNT : 0;
+
+    if (right >= SHORTEST && text[right - 1] == ';' && (f->miscounts || nul == text + right)) {
+        f->miscounts = true;
+        return right;
+    }
+    if (nul && nul - text >= SHORTEST && nul[-1] == ';' && text + len - nul <= MISCOUNT)
+        return (size_t)(nul - text);
+    return len;
+}
+
 static int hand_out(struct framer *f, char *s, size_t end, enum frame_kind kind,
                     struct frame *out, struct err *e)
 {
-    char *nul = memchr(s, '\0', end);
+    char *nul;
 
     *out = (struct frame){ kind, s, end - 1, s, end };
     if (kind == FRAME_BODY) {
         out->text += LENGTH_FIELD;
-        out->len = end - LENGTH_FIELD;
-        if (nul && nul - out->text >= SHORTEST && nul[-1] == ';' &&
-            s + end - nul <= MISCOUNT) {
-            out->len = (size_t)(nul - out->text);
-            nul = NULL;
-        }
+        out->len = counted_right(f, out->text, end - LENGTH_FIELD);
     }
+    nul = memchr(out->text, '\0', out->len);
     if (nul)
         return err_set(e, ERR_INVALID_VAL, "byte %llu: NUL in a message",
                        f->offset + (size_t)(nul - s));

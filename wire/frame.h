@@ -39,6 +39,7 @@ struct framer {
     struct buf held;         /* owned: beginning of an incomplete frame */
     size_t     scanned;      /* bytes of held known to hold no end of frame */
     bool       handed;       /* the last frame lies in held: drop it first */
+    bool       miscounts;    /* bodies have been longer than their messages */
     unsigned long long offset;  /* bytes of the stream before the next frame */
 };
 

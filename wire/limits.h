@@ -25,6 +25,13 @@ enum {
      * 1024 commands are beyond any known use. */
     LIMIT_PAIRS = 16384,
 
+    /* Commands of one spawn, on either wire. */
+    LIMIT_COMMANDS = 1024,
+
+    /* Bytes of all blocks of one PMI-1 spawn, which are kept until the last has come:
+     * 1024 of 1 MiB each are more than a server is to keep for one rank. */
+    LIMIT_BLOCKS = 16 << 20,
+
     /* Key, without NUL: PMI2_MAX_KEYLEN, and what get_maxes advertises. */
     LIMIT_KEY = 64,
 
@@ -61,6 +68,10 @@ enum {
      * requests are then not read either until it does. */
     LIMIT_QUEUED = 1 << 20,
 
+    /* The same of all connections of one user to a resident server: who asks on without
+     * reading, on many of them, is not to fill the memory of all. */
+    LIMIT_UNREAD = 64 << 20,
+
     /* Data of the key-value space in one message between servers, and pieces of other
      * bulk; one value that is larger goes alone. */
     LIMIT_CHUNK = 32768,
@@ -78,7 +89,10 @@ enum {
     LIMIT_GROUPS = 4096,
 
     /* Published names of one server. */
-    LIMIT_NAMES = 10000
+    LIMIT_NAMES = 10000,
+
+    /* Jobs of other launchers that one launcher's jobs are connected to. */
+    LIMIT_FOREIGN = 4096
 };
 
 /* Bytes of one job's key-value space, of its attributes of one node, and of a

@@ -56,7 +56,6 @@ int pair_bool(const struct pair *p, bool *out, struct err *e);
  * fills m; format appends the whole frame to out.  Both: 0, or -1 and e; then m
  * (parse) holds what was understood so far, and out (format) is as before. */
 struct codec {
-    const char *name;
     int (*parse)(struct msg *m, char *text, size_t len, struct err *e);
     int (*format)(const struct msg *m, size_t max, struct buf *out, struct err *e);
 };

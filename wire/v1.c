@@ -175,4 +175,4 @@ static int format(const struct msg *m, size_t max, struct buf *out, struct err *
     return 0;
 }
 
-const struct codec wire_v1 = { "PMI-1", parse, format };
+const struct codec wire_v1 = { parse, format };

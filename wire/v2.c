@@ -112,4 +112,4 @@ static int format(const struct msg *m, size_t max, struct buf *out, struct err *
     return 0;
 }
 
-const struct codec wire_v2 = { "PMI-2", parse, format };
+const struct codec wire_v2 = { parse, format };

@@ -3,7 +3,8 @@
  * Input: 4 bytes of how, then bytes. munge is played: what a credential "decodes" to
  * is chosen by the input.
  *     [0]  what munge says to a decode (codes[])
- *     [1]  bit 0: another uid; 1: the place is taken; 2, 3: what the rest is -
+ *     [1]  bit 4: the purpose is names; 0: another uid; 1: the place is taken (proxies);
+ *          2, 3: what the rest is -
  *          0 the server's input; 1 changes of a true payload: place (2 bytes), XOR;
  *          2 the payload; 3 the client's input
  *     [2]  how many bytes arrive at once, less one
@@ -16,7 +17,6 @@
 
 #define UID 7
 #define NODES 3
-#define HELLO_LEN (19 + 2 + 64 + 1)
 
 enum { SERVER_INPUT, CHANGES, PAYLOAD, CLIENT_INPUT };
 
@@ -32,13 +32,40 @@ struct play {
     int        claims;
 };
 
+static bool is_names(const struct play *p)
+{
+    return p->how[1] & 16;
+}
+
+static int nodes(const struct play *p)
+{
+    return is_names(p) ? 1 : NODES;
+}
+
+/* "mpiexec_lite-login 1 " or "pmi2_server-login 1 ", nonce, " 7", newline. */
+static size_t hello_len(const struct play *p)
+{
+    return is_names(p) ? 18 + 2 + 64 + 2 + 1 : 19 + 2 + 64 + 1;
+}
+
+static bool is_taken(const struct play *p)
+{
+    return !is_names(p) && p->how[1] & 2;
+}
+
+static bool trusts(void *host, uid_t uid)
+{
+    MUST(is_names(host));
+    return uid == UID;
+}
+
 static bool claim(void *host, int node)
 {
     struct play *p = host;
 
     MUST(node >= 0 && node < NODES);
     MUST(p->claims++ == 0);
-    return !(p->how[1] & 2);
+    return !is_taken(p);
 }
 
 static void must_be_zero(const void *p, size_t n)
@@ -49,6 +76,9 @@ static void must_be_zero(const void *p, size_t n)
 
 static struct login_conf conf(enum login_side side, struct play *p)
 {
+    if (is_names(p))
+        return (struct login_conf){ .purpose = LOGIN_NAMES, .job = "", .address = "h:1",
+                                    .uid = UID, .nodes = 1, .trusts = trusts, .host = p };
     return (struct login_conf){ .job = "j1", .address = "h:1", .uid = UID, .node = 1,
                                 .nodes = NODES, .claim = side == LOGIN_SERVER ? claim : NULL,
                                 .host = p };
@@ -69,7 +99,8 @@ static uid_t uid(const struct play *p)
 static bool is_true(const struct play *p, enum login_side side)
 {
     struct buf a = BUF_INIT, b = BUF_INIT;
-    size_t tag = 2 + 20 + 2 + 6 + 2 + 2, nonce = tag + 2 + 4, key;
+    size_t tag = is_names(p) ? 2 + 19 + 2 + 6 + 2 : 2 + 20 + 2 + 6 + 2 + 2;
+    size_t nonce = tag + 2 + 4, key;
     const char *said = buf_bytes(&p->payload);
     bool same;
 
@@ -77,7 +108,7 @@ static bool is_true(const struct play *p, enum login_side side)
     if (code(p) != MUNGE_OK || uid(p) != UID || p->payload.len != p->truth.len)
         return false;
     if (side == LOGIN_SERVER && (said[tag + 2] || said[tag + 3] || said[tag + 4] ||
-                                 (unsigned char)said[tag + 5] >= NODES))
+                                 (unsigned char)said[tag + 5] >= nodes(p)))
         return false;
     buf_add(&a, said, p->payload.len);
     buf_add(&b, buf_bytes(&p->truth), p->truth.len);
@@ -99,8 +130,9 @@ static void check_verdict(const struct login *l, enum login_want want, const str
 {
     if (want == LOGIN_ACCEPTED) {
         MUST(is_true(p, l->side));
-        MUST(l->side == LOGIN_CLIENT || (p->claims == 1 && !(p->how[1] & 2)));
-        MUST(l->node >= 0 && l->node < NODES);
+        MUST(l->side == LOGIN_CLIENT || (p->claims == !is_names(p) && !is_taken(p)));
+        MUST(l->node >= 0 && l->node < nodes(p));
+        MUST(l->peer == UID && l->reader == UID);
         MUST(memcmp(l->keys.send, l->keys.recv, SEAL_KEY) != 0);
     }
     if (want == LOGIN_REFUSED) {
@@ -198,16 +230,16 @@ static void fuzz_server(struct play *p, int kind, const uint8_t *data, size_t si
     struct login l;
 
     MUST(login_start(&l, LOGIN_SERVER, &c, random_bytes[LOGIN_SERVER], &out) == LOGIN_READ);
-    MUST(out.len == HELLO_LEN);
+    MUST(out.len == hello_len(p));
     find_truth(p, &out);
     make_payload(p, kind, data, size);
     if (kind == SERVER_INPUT)
         want = feed(&l, p, (const char *)data, size, &out);
     else
         want = feed(&l, p, line, sizeof line - 1, &out);
-    MUST(out.len == HELLO_LEN + (want == LOGIN_ACCEPTED ? 12 : 0));
+    MUST(out.len == hello_len(p) + (want == LOGIN_ACCEPTED ? 12 : 0));
     if (kind != SERVER_INPUT)
-        MUST((want == LOGIN_ACCEPTED) == (is_true(p, LOGIN_SERVER) && !(p->how[1] & 2)));
+        MUST((want == LOGIN_ACCEPTED) == (is_true(p, LOGIN_SERVER) && !is_taken(p)));
     login_clear(&l);
     buf_clear(&out);
 }

@@ -68,7 +68,7 @@ static void name(int rank)
 
 int main(void)
 {
-    PMI2_Connect_comm_t conn;
+    PMI2_Connect_comm_t conn = { 0 };
     int spawned, size, rank, appnum, hydra;
     char jobid[256];
 

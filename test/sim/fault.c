@@ -10,14 +10,37 @@ const char *const fault_names[FAULTS] = {
     "exit", "signal", "early finalize", "abort", "hang up", "node dies", "link is cut", "silent cut"
 };
 const char *const phase_names[PHASES] = {
-    "launch", "init", "between", "fence", "get", "finalize", "ending"
+    "launch", "init", "between", "fence", "get", "spawn", "connect", "name", "wait", "finalize",
+    "ending"
 };
 
-enum phase rank_phase(const struct sim *s, const struct rank *r)
+static enum phase phase_of(const struct act *a)
+{
+    switch ((enum act_kind)a->kind) {
+    case A_COLL: case A_RING:                            return PH_FENCE;
+    case A_SPAWN:                                        return PH_SPAWN;
+    case A_WAIT_ATTR: case A_WAIT_NAME:                  return PH_WAIT;
+    case A_CONNECT: case A_DISCONNECT: case A_GET_OF:    return PH_CONNECT;
+    case A_PUBLISH: case A_UNPUBLISH: case A_LOOKUP:     return PH_NAME;
+    case A_GET: case A_GET_SHARED: case A_PREPUT:        return PH_GET;
+    default:                                             return PH_BETWEEN;
+    }
+}
+
+/* Of several things under way, the rarest. */
+static bool is_rarer(enum phase a, enum phase b)
+{
+    static const int how_rare[PHASES] = { [PH_GET] = 1, [PH_FENCE] = 2, [PH_NAME] = 3,
+                                          [PH_CONNECT] = 4, [PH_WAIT] = 5, [PH_SPAWN] = 6 };
+
+    return how_rare[a] > how_rare[b];
+}
+
+enum phase rank_phase(const struct rank *r)
 {
     enum phase p = PH_BETWEEN;
 
-    if (s->launch.ending || r->ended || r->lost)
+    if (r->world->launch.ending || r->ended || r->lost)
         return PH_ENDING;
     if (!r->requests)
         return PH_LAUNCH;
@@ -26,11 +49,8 @@ enum phase rank_phase(const struct sim *s, const struct rank *r)
     if (r->finalizing || r->done)
         return PH_FINALIZE;
     for (int i = 0; i < r->nwants; i++)
-        if (r->wants[i].act.kind == A_COLL || r->wants[i].act.kind == A_RING)
-            p = PH_FENCE;
-        else if (p != PH_FENCE &&
-                 (r->wants[i].act.kind == A_GET || r->wants[i].act.kind == A_GET_SHARED))
-            p = PH_GET;
+        if (is_rarer(phase_of(&r->wants[i].act), p))
+            p = phase_of(&r->wants[i].act);
     return p;
 }
 
@@ -41,7 +61,7 @@ void rank_end(struct sim *s, struct rank *r, int wstatus, double delay)
     if (r->ended || r->dying)
         return;
     r->dying = 1;
-    queue_add(s, s->now + delay, EV_END, r->rank, wstatus);
+    queue_add(s, s->now + delay, EV_END, r->id, wstatus);
 }
 
 /* The process is gone; what it has sent is still there. */
@@ -51,11 +71,16 @@ void rank_ended(struct sim *s, struct rank *r, int wstatus)
         return;
     r->ended = true;
     r->wstatus = wstatus;
-    TRACE(s, "rank %d ends with %d", r->rank, shell_status(wstatus));
+    TRACE(s, "job %d rank %d ends with %d", r->world->number, r->rank, shell_status(wstatus));
     buf_clear(&r->rx);
-    queue_add(s, s->now + unit(&s->rng) * 2e-4, EV_REAP, r->rank, 0);
+    queue_add(s, s->now + unit(&s->rng) * 2e-4, EV_REAP, r->id, 0);
     if (!s->scale && one_in(&s->rng, 2) && r->conn && r->ready && !r->done)
-        node_tell(&s->nodes[r->node], "hung-up", r->rank, 0);
+        node_tell(&s->nodes[r->node], r->world, "hung-up", r->rank, 0);
+}
+
+static struct member *member_of(const struct rank *r)
+{
+    return job_member(r->world->at[r->node].job, r->rank);
 }
 
 /* Its server has taken all that it said, and closes the connection. */
@@ -84,8 +109,8 @@ static void hang_up(struct sim *s, struct rank *r)
     r->hung = true;
     r->nwants = r->blocking = 0;
     buf_clear(&r->rx);
-    close_conn(r, job_member(n->job, r->rank));
-    node_tell(n, "hung-up", r->rank, 0);
+    close_conn(r, member_of(r));
+    node_tell(n, r->world, "hung-up", r->rank, 0);
     if (!r->dead)
         rank_end(s, r, 0, unit(&s->rng) * 1e-2);
     node_after(n);
@@ -100,9 +125,9 @@ void rank_reap(struct sim *s, struct rank *r)
     if (n->dead || r->reaped)
         return;
     r->reaped = true;
-    m = job_member(n->job, r->rank);
+    m = member_of(r);
     close_conn(r, m);
-    node_tell(n, "ended", r->rank, r->wstatus);
+    node_tell(n, r->world, "ended", r->rank, r->wstatus);
     member_ended(m);
     node_after(n);
 }
@@ -112,7 +137,7 @@ void rank_signalled(struct sim *s, struct rank *r, int signo)
     if (signo == SIGKILL || !one_in(&s->rng, 6)) /* some take TERM in their stride */
         rank_end(s, r, signo, signo == SIGKILL ? 0 : unit(&s->rng) * 1e-2);
     if (signo == SIGKILL && !r->ended)   /* even if it was about to end otherwise */
-        queue_add(s, s->now, EV_END, r->rank, signo);
+        queue_add(s, s->now, EV_END, r->id, signo);
 }
 
 static void abort_world(struct sim *s, struct rank *r, int code)
@@ -126,7 +151,7 @@ static void abort_world(struct sim *s, struct rank *r, int code)
     n = r->wire == WIRE_1 ? snprintf(text, sizeof text, "cmd=abort exitcode=%d\n", code) :
                             snprintf(text, sizeof text, "%6zu%s", strlen(body), body);
     buf_add(&r->tx, text, (size_t)n);
-    queue_add(s, r->tx_last > s->now ? r->tx_last : s->now, EV_BYTES, r->rank, n);
+    queue_add(s, r->tx_last > s->now ? r->tx_last : s->now, EV_BYTES, r->id, n);
 }
 
 /* --- nodes ------------------------------------------------------------- */
@@ -155,9 +180,24 @@ void node_die(struct sim *s, struct node *n)
             s->nodes[n->first_child + i].cut = true;
         }
     n->cut = true;
-    for (int i = 0; i < n->nlocal; i++)
-        lose_rank(s, &s->ranks[n->local[i]]);
+    for (int i = 0; i < s->nprocs; i++)
+        if (s->procs[i]->node == n->at)
+            lose_rank(s, s->procs[i]);
     node_free(n);
+}
+
+/* What a server lost was below another one. */
+static void lose_below(struct sim *s, struct node *n, int child)
+{
+    for (int i = 0; i < s->nprocs; i++) {
+        const struct rank *r = s->procs[i];
+        struct job *j = r->world->at[n->at].job;
+
+        if (r->node == child && j)
+            job_rank_lost(j, r->rank);
+    }
+    for (int i = 0; i < s->nodes[child].nchildren; i++)
+        lose_below(s, n, s->nodes[child].first_child + i);
 }
 
 /* The parent of child sees the end of their link. */
@@ -172,7 +212,9 @@ void node_lost_below(struct sim *s, int child)
     s->nodes[child].cut = true;
     peer_free(n->down[child - n->first_child]);
     n->down[child - n->first_child] = NULL;
-    node_tell(n, "lost", child, 0);
+    for (struct node *above = n; above->at; above = &s->nodes[above->parent])
+        lose_below(s, above, child);
+    node_tell(n, s->main, "lost", child, 0);
     node_after(n);
     node_room(n);
 }
@@ -231,14 +273,28 @@ void node_lease(struct sim *s, int child, bool below)
 
 /* --- when -------------------------------------------------------------- */
 
+/* A rank has just asked for such a thing, and others have often enough before. */
+static bool is_within(const struct rank *r, struct fault *f)
+{
+    return r->nwants && r->wants[r->nwants - 1].act.kind == f->within && f->at_request-- <= 0;
+}
+
+static bool is_due(const struct rank *r, const struct fault *f)
+{
+    return f->job == r->world->number && f->rank % r->world->nranks == r->rank &&
+           r->requests >= f->at_request;
+}
+
 void fault_check(struct sim *s, struct rank *r)
 {
     for (int i = 0; i < s->nfaults; i++) {
         struct fault *f = &s->faults[i];
 
-        if (f->fired || f->rank != r->rank || r->requests < f->at_request)
+        if (f->fired || !(f->within ? is_within(r, f) : is_due(r, f)))
             continue;
         f->fired = true;
+        f->job = r->world->number;
+        f->rank = r->rank;
         queue_add(s, s->now + f->delay, EV_FAULT, i, 0);
     }
 }
@@ -246,14 +302,15 @@ void fault_check(struct sim *s, struct rank *r)
 void fault_strike(struct sim *s, int i)
 {
     struct fault *f = &s->faults[i];
-    struct rank *r = &s->ranks[f->rank];
+    const struct world *w = s->worlds[f->job];
+    struct rank *r = &w->ranks[f->rank];
     struct node *n = &s->nodes[r->node];
 
-    s->totals->faults[f->kind][rank_phase(s, r)]++;
+    s->totals->faults[f->kind][rank_phase(r)]++;
     s->last_fault = s->now;
     if (r->lost || (r->ended && f->kind < F_NODE))
         return;
-    TRACE(s, "fault: %s, rank %d, node %d", fault_names[f->kind], r->rank, n->at);
+    TRACE(s, "fault: %s, job %d rank %d, node %d", fault_names[f->kind], w->number, r->rank, n->at);
     s->struck++;
     switch (f->kind) {
     case F_EXIT: case F_SIGNAL: rank_end(s, r, f->status, 0); break;

@@ -31,12 +31,12 @@ static void print_table(const struct totals *t)
 {
     printf("%-15s", "fault in");
     for (int p = 0; p < PHASES; p++)
-        printf("%10s", phase_names[p]);
+        printf("%9s", phase_names[p]);
     printf("\n");
     for (int k = 0; k < FAULTS; k++) {
         printf("%-15s", fault_names[k]);
         for (int p = 0; p < PHASES; p++)
-            printf("%10lu", t->faults[k][p]);
+            printf("%9lu", t->faults[k][p]);
         printf("\n");
     }
     printf("(%lu faults did not come to pass: their rank had ended)\n", t->not_reached);
@@ -46,6 +46,11 @@ static void print_totals(const struct totals *t, double seconds)
 {
     print_table(t);
     printf("%lu entries into a fence by a rank that was in the one before\n", t->twice);
+    printf("%lu jobs started by ranks (%lu by ranks of such jobs), %lu starts refused; %lu changes of\n"
+           "connections, %lu gets of other jobs' keys and %lu refused\n", t->spawns - t->refused,
+           t->nested, t->refused, t->links, t->foreign, t->denied);
+    printf("%lu names published or taken back, %lu lookups; of those that waited %lu found the name\n"
+           "and %lu did not\n", t->names, t->lookups, t->woken, t->late);
     printf("%lu times credit was told; %lu pieces of data and %lu of bulk waited for it\n",
            t->credits, t->waits[LINK_DATA], t->waits[LINK_BULK]);
     printf("%lu runs, %lu events, %lu requests, %lu messages between servers, %lu gets checked,\n"

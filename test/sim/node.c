@@ -1,5 +1,6 @@
 /* node.c - servers: their host operations, and what launchers say to each other about
- * ranks ("sim-event" up, "sim-signal" down), which stands for mpiexec_lite/proxy. */
+ * jobs and ranks ("sim-event" up; "sim-signal", "sim-job" and "sim-job-end" down), which
+ * stands for mpiexec_lite/proxy*.c. */
 #include "test/sim/sim.h"
 
 #include <stdlib.h>
@@ -18,35 +19,48 @@ static void send_out(struct sim *s, int child, bool up)
     buf_clear(&frame);
 }
 
-void node_tell(struct node *n, const char *what, int rank, int code)
+void node_tell(struct node *n, const struct world *w, const char *what, int rank, int code)
 {
     struct sim *s = n->sim;
 
     if (s->scale)
         return;
     if (n->parent < 0) {
-        root_hear(s, what, rank, code);
+        root_hear(s->worlds[w->number], what, rank, code);
         return;
     }
     msg_start(&s->out, "sim-event");
+    msg_int(&s->out, "number", w->number);
     msg_str(&s->out, "what", what);
     msg_int(&s->out, "rank", rank);
     msg_int(&s->out, "code", code);
     send_out(s, n->at, true);
 }
 
-void node_signal(struct node *n, int rank, int signo)
+void node_send_down(struct node *n, const char *cmd, const struct world *w, int rank, int signo)
 {
     struct sim *s = n->sim;
 
-    for (int i = 0; i < n->nlocal; i++)
-        if (rank < 0 || n->local[i] == rank)
-            queue_add(s, s->now + unit(&s->rng) * 1e-3, EV_SIGNAL, n->local[i], signo);
     for (int i = 0; i < n->nchildren; i++) {
-        msg_start(&s->out, "sim-signal");
+        msg_start(&s->out, cmd);
+        msg_int(&s->out, "number", w->number);
         msg_int(&s->out, "rank", rank);
         msg_int(&s->out, "signo", signo);
         send_out(s, n->first_child + i, false);
+    }
+}
+
+void node_signal(struct node *n, struct world *w, int rank, int signo)
+{
+    struct sim *s = n->sim;
+    const struct part *p = &w->at[n->at];
+
+    node_send_down(n, "sim-signal", w, rank, signo);
+    for (int i = 0; i < p->nlocal; i++) {
+        struct rank *r = &w->ranks[p->local[i]];
+
+        if (r->born && (rank < 0 || r->rank == rank))
+            queue_add(s, s->now + unit(&s->rng) * 1e-3, EV_SIGNAL, r->id, signo);
     }
 }
 
@@ -62,12 +76,17 @@ static void take_own(struct node *n)
 {
     struct sim *s = n->sim;
     struct msg *m = &s->in;
-    int rank = number(m, "rank");
+    int rank = number(m, "rank"), job = number(m, "number");
+    struct world *w = s->worlds[job < 0 ? 0 : job];
 
     if (!strcmp(m->cmd, "sim-signal"))
-        node_signal(n, rank, number(m, "signo"));
+        node_signal(n, w, rank, number(m, "signo"));
     else if (!strcmp(m->cmd, "sim-event"))
-        node_tell(n, msg_get(m, "what"), rank, number(m, "code"));
+        node_tell(n, w, msg_get(m, "what"), rank, number(m, "code"));
+    else if (!strcmp(m->cmd, "sim-job"))
+        spawn_begin(n, w);
+    else if (!strcmp(m->cmd, "sim-job-end"))
+        node_drop_job(n, w);
     else if (strcmp(m->cmd, "sim-beat"))
         violation(s, "a server was told %s", m->cmd);
 }
@@ -130,7 +149,7 @@ static size_t op_send(void *host, void *link, const char *data, size_t len)
     buf_add(&r->rx, data, len);
     if (!r->reading) {
         r->reading = true;
-        queue_add(s, s->now + (s->scale ? 1e-6 : unit(&s->rng) * 4e-5), EV_READ, r->rank, 0);
+        queue_add(s, s->now + (s->scale ? 1e-6 : unit(&s->rng) * 4e-5), EV_READ, r->id, 0);
     }
     return 0;
 }
@@ -141,36 +160,41 @@ static void op_fail(void *host, void *link, struct member *m, const char *why)
     violation(((struct node *)host)->sim, "rank %d is failed: %s", m ? member_rank(m) : -1, why);
 }
 
+static struct world *world_of(const struct member *m)
+{
+    return job_link(member_job(m));
+}
+
 static void op_abort(void *host, struct member *m, bool world, int code, const char *text)
 {
     (void)text;
-    node_tell(host, world ? "abort" : "abort-alone", member_rank(m), code);
+    node_tell(host, world_of(m), world ? "abort" : "abort-alone", member_rank(m), code);
 }
 
 static void op_initialized(void *host, struct member *m)
 {
-    node_tell(host, "initialized", member_rank(m), 0);
+    node_tell(host, world_of(m), "initialized", member_rank(m), 0);
 }
 
 static void op_finalized(void *host, struct member *m)
 {
-    node_tell(host, "finalized", member_rank(m), 0);
+    node_tell(host, world_of(m), "finalized", member_rank(m), 0);
 }
 
 static void op_stuck(void *host, struct job *j, int missing, int waiting)
 {
     struct node *n = host;
     struct sim *s = n->sim;
+    struct world *w = job_link(j);
 
-    (void)j;
-    TRACE(s, "root: stuck: %d misses %d", waiting, missing);
+    TRACE(s, "root: job %d is stuck: %d misses %d", w->number, waiting, missing);
     if (n->parent >= 0)
         violation(s, "node %d, not the root, says a fence is stuck", n->at);
-    else if (!s->ranks[missing].ended && !s->ranks[missing].given_up)
+    else if (!w->ranks[missing].ended && !w->ranks[missing].given_up)
         violation(s, "a fence is called stuck for rank %d, which lives", missing);
     else
-        launch_stuck(&s->launch, s->now, missing, waiting);
-    root_timer(s);
+        launch_stuck(&w->launch, s->now, missing, waiting);
+    root_timer(w);
 }
 
 static void op_log(void *host, enum log_level level, struct member *m, const char *text)
@@ -190,6 +214,19 @@ static bool brings_data(const char *frame, bool up)
     return !strncmp(frame + 6, cmd, strlen(cmd)) || !strncmp(frame + 6, "cmd=kvs-data", 12);
 }
 
+/* Whose data it is: job=<id> is the first field. */
+static struct world *world_in(struct sim *s, const char *frame)
+{
+    const char *id = strstr(frame, ";job=");
+    size_t len = id ? strcspn(id + 5, ";") : 0;
+
+    for (int i = 0; id && i < s->nworlds; i++)
+        if (strlen(s->worlds[i]->id) == len && !strncmp(s->worlds[i]->id, id + 5, len))
+            return s->worlds[i];
+    violation(s, "data of no job: %.60s", frame);
+    return s->main;
+}
+
 static void op_peer_send(void *host, void *link, const char *frame, size_t frame_len,
                          const char *payload, size_t len)
 {
@@ -200,7 +237,7 @@ static void op_peer_send(void *host, void *link, const char *frame, size_t frame
         return;
     }
     if (brings_data(frame, child == n))
-        model_shown(n->sim, n);
+        model_shown(world_in(n->sim, frame), n);
     net_send(n->sim, child->at, child == n, LINK_DATA, frame, frame_len, payload, len);
 }
 
@@ -212,8 +249,9 @@ static void op_peer_send_all(void *host, void *const *links, size_t n, const cha
 }
 
 static const struct host_ops ops = {
-    op_send, op_fail, op_abort, op_initialized, op_finalized, op_stuck, op_log, NULL,
-    op_peer_send, op_peer_send_all
+    .send = op_send, .fail = op_fail, .abort = op_abort, .initialized = op_initialized,
+    .finalized = op_finalized, .stuck = op_stuck, .log = op_log, .peer_send = op_peer_send,
+    .peer_send_all = op_peer_send_all, .spawn = spawn_ask, .timer = names_timer,
 };
 
 /* --- credit ------------------------------------------------------------ */
@@ -329,23 +367,53 @@ void node_chat(struct node *n)
 
 /* --- life -------------------------------------------------------------- */
 
-static void add_job(struct sim *s, struct node *n)
+void node_add_job(struct node *n, struct world *w)
 {
     static const int appnums[1 << 17];
     struct err e = { 0 };
-    struct job_spec spec = { .id = "sim-1", .size = s->nranks, .universe = -1,
-                             .appnums = appnums, .map = s->map, .map_blocks = s->nmap,
-                             .spread = s->nnodes > 1, .local = n->local,
-                             .nlocal = n->nlocal, .subtree = n->subtree };
+    struct part *p = &w->at[n->at];
+    struct job_spec spec = { .id = w->id, .size = w->nranks, .universe = -1,
+                             .appnums = appnums, .map = w->map, .map_blocks = w->nmap,
+                             .spread = p->nlocal != w->nranks, .local = p->local,
+                             .nlocal = p->nlocal, .subtree = p->subtree,
+                             .spawner = w->parent ? w->parent->id : NULL, .link = w };
 
-    n->job = server_add_job(n->server, &spec, &e);
-    if (!n->job)
+    p->job = server_add_job(n->server, &spec, &e);
+    if (!p->job)
         abort();
-    for (int i = 0; i < n->nlocal; i++) {
-        struct rank *r = &s->ranks[n->local[i]];
+    for (int i = 0; i < p->nlocal; i++) {
+        struct rank *r = &w->ranks[p->local[i]];
 
-        r->conn = conn_new(n->server, n->job, job_member(n->job, r->rank), r);
+        r->conn = conn_new(n->server, p->job, job_member(p->job, r->rank), r);
     }
+}
+
+/* Its connections are gone, as its ranks have ended; those that never ran had one. */
+static void drop_conns(struct node *n, struct world *w)
+{
+    const struct part *p = &w->at[n->at];
+
+    for (int i = 0; i < p->nlocal; i++) {
+        struct rank *r = &w->ranks[p->local[i]];
+
+        if (r->conn && r->born && !n->dead)
+            violation(n->sim, "job %d ends on node %d, but rank %d of it lives", w->number, n->at,
+                      r->rank);
+        conn_free(r->conn);
+        r->conn = NULL;
+    }
+}
+
+void node_drop_job(struct node *n, struct world *w)
+{
+    struct part *p = &w->at[n->at];
+
+    node_send_down(n, "sim-job-end", w, -1, 0);
+    if (!p->job)
+        return;
+    drop_conns(n, w);
+    server_remove_job(p->job);
+    p->job = NULL;
 }
 
 static void start(struct sim *s, struct node *n)
@@ -365,7 +433,6 @@ static void start(struct sim *s, struct node *n)
     n->down = calloc((size_t)n->nchildren + 1, sizeof *n->down);
     for (int i = 0; i < n->nchildren; i++)
         n->down[i] = server_add_down(n->server, &s->nodes[n->first_child + i]);
-    add_job(s, n);
     lease_init(&n->lease_up, 5, 15, 0);
     lease_init(&n->lease_here, 5, 15, 0);
     if (s->leases && n->parent >= 0) {
@@ -382,13 +449,19 @@ void nodes_start(struct sim *s)
 
 void node_free(struct node *n)
 {
-    for (int i = 0; i < n->nlocal; i++) {
-        conn_free(n->sim->ranks[n->local[i]].conn);
-        n->sim->ranks[n->local[i]].conn = NULL;
+    struct sim *s = n->sim;
+
+    for (int i = 0; i < s->nworlds; i++) {
+        struct part *p = &s->worlds[i]->at[n->at];
+
+        for (int k = 0; k < p->nlocal; k++) {
+            conn_free(s->worlds[i]->ranks[p->local[k]].conn);
+            s->worlds[i]->ranks[p->local[k]].conn = NULL;
+        }
+        p->job = NULL;
     }
     server_free(n->server);
     n->server = NULL;
-    n->job = NULL;
     n->up = NULL;
     free(n->down);
     n->down = NULL;

@@ -6,8 +6,6 @@
 
 /* --- writing a request ------------------------------------------------- */
 
-struct writer { struct buf *out; enum wire wire; size_t from; };
-
 static void arg_bytes(struct writer *w, const char *key, const char *text, size_t len)
 {
     const char *semi, *end = text + len;
@@ -26,20 +24,20 @@ static void arg_bytes(struct writer *w, const char *key, const char *text, size_
         buf_char(w->out, ';');
 }
 
-static void arg(struct writer *w, const char *key, const char *text)
+void rank_arg(struct writer *w, const char *key, const char *text)
 {
     arg_bytes(w, key, text, strlen(text));
 }
 
-static void arg_int(struct writer *w, const char *key, int n)
+void rank_arg_int(struct writer *w, const char *key, int n)
 {
     char text[16];
 
     snprintf(text, sizeof text, "%d", n);
-    arg(w, key, text);
+    rank_arg(w, key, text);
 }
 
-static struct writer begin(struct rank *r, const char *name1, const char *name2, int thrid)
+struct writer rank_begin(struct rank *r, const char *name1, const char *name2, int thrid)
 {
     struct writer w = { &r->tx, r->framer.wire, r->tx.len };
 
@@ -48,7 +46,7 @@ static struct writer begin(struct rank *r, const char *name1, const char *name2,
     if (w.wire == WIRE_2)
         buf_char(w.out, ';');
     if (thrid)
-        arg_int(&w, "thrid", thrid);
+        rank_arg_int(&w, "thrid", thrid);
     return w;
 }
 
@@ -59,18 +57,18 @@ static void post(struct sim *s, struct rank *r, size_t len)
     size_t first = one_in(&r->rng, 12) && len > 1 ? 1 + (size_t)draw(&r->rng, (int)len - 1) : len;
 
     if (s->scale) {
-        queue_add(s, s->now + 1e-6, EV_BYTES, r->rank, (long)len);
+        queue_add(s, s->now + 1e-6, EV_BYTES, r->id, (long)len);
         return;
     }
     if (one_in(&r->rng, 24))
         at += unit(&r->rng) * (one_in(&r->rng, 40) ? 0.3 : 2e-3);
     r->tx_last = at > r->tx_last ? at : r->tx_last;
-    queue_add(s, r->tx_last, EV_BYTES, r->rank, (long)first);
+    queue_add(s, r->tx_last, EV_BYTES, r->id, (long)first);
     if (len > first)
-        queue_add(s, r->tx_last += unit(&r->rng) * 1e-5, EV_BYTES, r->rank, (long)(len - first));
+        queue_add(s, r->tx_last += unit(&r->rng) * 1e-5, EV_BYTES, r->id, (long)(len - first));
 }
 
-static void finish(struct sim *s, struct rank *r, struct writer *w)
+void rank_finish(struct sim *s, struct rank *r, struct writer *w)
 {
     char digits[8];
 
@@ -80,7 +78,7 @@ static void finish(struct sim *s, struct rank *r, struct writer *w)
         snprintf(digits, sizeof digits, "%6u", (unsigned)(w->out->len - w->from - 6) % 1000000);
         memcpy(buf_bytes(w->out) + w->from, digits, 6);
     }
-    TRACE(s, "rank %d > %.*s", r->rank, (int)(w->out->len - w->from),
+    TRACE(s, "rank %d.%d > %.*s", r->world->number, r->rank, (int)(w->out->len - w->from),
           buf_bytes(w->out) + w->from);
     s->rank_bytes += w->out->len - w->from;
     s->rank_messages++;
@@ -114,130 +112,137 @@ static void put(struct sim *s, struct rank *r, struct act *a, int thrid)
     char value[VALUE_ROOM];
     bool attr = a->kind == A_ATTR;
     struct op op = { .kind = attr ? OP_ATTR : OP_PUT, .key = a->b, .len = length_of(s, r) };
-    size_t len = model_value(r->rank, model_op(s, r, op), op.len, value);
-    struct writer w = begin(r, "put", attr ? "info-putnodeattr" : "kvs-put", thrid);
+    size_t len = model_value(model_owner(r->world, r->rank), model_op(s, r, op), op.len, value);
+    struct writer w = rank_begin(r, "put", attr ? "info-putnodeattr" : "kvs-put", thrid);
 
     if (w.wire == WIRE_1)
-        arg(&w, "kvsname", "sim-1");
+        rank_arg(&w, "kvsname", r->world->id);
     a->a = r->rank;
-    arg(&w, "key", key_of(attr ? 'a' : 'k', a));
+    rank_arg(&w, "key", key_of(attr ? 'a' : 'k', a));
     arg_bytes(&w, "value", value, len);
-    s->put_bytes += attr ? 0 : len + 64;
-    finish(s, r, &w);
+    r->world->put_bytes += attr ? 0 : len + 64;
+    rank_finish(s, r, &w);
 }
 
 /* A key that many ranks put: who comes last has it. */
 static void put_shared(struct sim *s, struct rank *r, const struct act *a, int thrid)
 {
     char value[VALUE_ROOM], key[16];
-    size_t len = model_shared_value(r->rank, a->b, value);
-    struct writer w = begin(r, "put", "kvs-put", thrid);
+    size_t len = model_shared_value(model_owner(r->world, r->rank), a->b, value);
+    struct writer w = rank_begin(r, "put", "kvs-put", thrid);
 
     snprintf(key, sizeof key, "shared-%d", a->a);
     if (w.wire == WIRE_1)
-        arg(&w, "kvsname", "sim-1");
-    arg(&w, "key", key);
+        rank_arg(&w, "kvsname", r->world->id);
+    rank_arg(&w, "key", key);
     arg_bytes(&w, "value", value, len);
-    s->put_bytes += len + 64;
-    model_shared_put(s, a->a, a->b);
-    finish(s, r, &w);
+    r->world->put_bytes += len + 64;
+    model_shared_put(r->world, a->a, a->b);
+    rank_finish(s, r, &w);
 }
 
 static void get(struct sim *s, struct rank *r, const char *key, int thrid)
 {
-    struct writer w = begin(r, "get", "kvs-get", thrid);
+    struct writer w = rank_begin(r, "get", "kvs-get", thrid);
 
     if (w.wire == WIRE_1)
-        arg(&w, "kvsname", "sim-1");
-    arg(&w, "key", key);
-    finish(s, r, &w);
+        rank_arg(&w, "kvsname", r->world->id);
+    rank_arg(&w, "key", key);
+    rank_finish(s, r, &w);
 }
 
 static void job_attr(struct sim *s, struct rank *r, const char *key, int thrid)
 {
-    struct writer w = begin(r, "get", "info-getjobattr", thrid);
+    struct writer w = rank_begin(r, "get", "info-getjobattr", thrid);
 
     if (w.wire == WIRE_1)
-        arg(&w, "kvsname", "sim-1");
-    arg(&w, "key", key);
-    finish(s, r, &w);
+        rank_arg(&w, "kvsname", r->world->id);
+    rank_arg(&w, "key", key);
+    rank_finish(s, r, &w);
 }
 
 static void get_attr(struct sim *s, struct rank *r, const struct act *a, int thrid)
 {
-    struct writer w = begin(r, "", "info-getnodeattr", thrid);
+    struct writer w = rank_begin(r, "", "info-getnodeattr", thrid);
 
-    arg(&w, "key", key_of('a', a));
+    rank_arg(&w, "key", key_of('a', a));
     if (a->kind == A_WAIT_ATTR)
-        arg(&w, "wait", "TRUE");
-    finish(s, r, &w);
+        rank_arg(&w, "wait", "TRUE");
+    rank_finish(s, r, &w);
 }
 
-static void name(struct sim *s, struct rank *r, struct act *a, int thrid)
+/* A key of another job. */
+static void get_of(struct sim *s, struct rank *r, const struct act *a, int thrid)
 {
-    char value[VALUE_ROOM];
-    struct op op = { .kind = OP_NAME, .unpublish = a->kind == A_UNPUBLISH, .len = 20 };
-    int i = a->kind == A_LOOKUP ? 0 : model_op(s, r, op);
-    struct writer w = a->kind == A_LOOKUP ? begin(r, "lookup_name", "name-lookup", thrid) :
-                      a->kind == A_PUBLISH ? begin(r, "publish_name", "name-publish", thrid) :
-                      begin(r, "unpublish_name", "name-unpublish", thrid);
+    struct writer w = rank_begin(r, "get", "kvs-get", thrid);
+    char key[32];
 
-    arg(&w, w.wire == WIRE_1 ? "service" : "name", key_of('n', a));
-    if (a->kind == A_PUBLISH)
-        arg_bytes(&w, "port", value, model_value(r->rank, i, op.len, value));
-    finish(s, r, &w);
+    snprintf(key, sizeof key, a->b < KEYS ? "k%d-%d" : "pre-0", a->a, a->b);
+    rank_arg(&w, w.wire == WIRE_1 ? "kvsname" : "jobid",
+             a->job < WORLDS ? s->worlds[a->job]->id : "sim-1.99");
+    rank_arg(&w, "key", key);
+    rank_finish(s, r, &w);
+}
+
+static void link_to(struct sim *s, struct rank *r, const struct act *a, int thrid)
+{
+    struct writer w = rank_begin(r, "", a->kind == A_CONNECT ? "job-connect" : "job-disconnect",
+                                 thrid);
+
+    rank_arg(&w, "jobid", a->job < WORLDS ? s->worlds[a->job]->id : "sim-1.99");
+    rank_finish(s, r, &w);
 }
 
 /* The ranks of a group, from any of them on, one perhaps twice. */
-static void group_text(struct sim *s, struct rank *r, const struct coll *c, struct buf *out)
+static void group_text(struct rank *r, const struct coll *c, struct buf *out)
 {
-    int from = draw(&r->rng, s->nranks), n = s->nranks + draw(&r->rng, 2);
+    int size = r->world->nranks, from = draw(&r->rng, size), n = size + draw(&r->rng, 2);
 
     if (c->kind == C_NODE)
         buf_str(out, "NODE");
     else if (c->kind == C_WORLD)
         buf_str(out, "WORLD");
     for (int i = 0; c->kind == C_GROUP && i < n; i++)
-        if (c->member[(from + i) % s->nranks])
-            buf_printf(out, out->len ? ",%d" : "%d", (from + i) % s->nranks);
+        if (c->member[(from + i) % size])
+            buf_printf(out, out->len ? ",%d" : "%d", (from + i) % size);
     buf_printf(out, ":%d", c->kind == C_WORLD ? 0 : c->tag);
 }
 
 static void collective(struct sim *s, struct rank *r, struct want *want)
 {
-    const struct coll *c = &s->colls[want->act.a];
-    struct writer w = begin(r, "barrier_in", "kvs-fence", want->thrid);
+    const struct coll *c = &r->world->colls[want->act.a];
+    struct writer w = rank_begin(r, "barrier_in", "kvs-fence", want->thrid);
     struct buf text = BUF_INIT;
 
     if (c->kind != C_WORLD || (r->wire == WIRE_1 && one_in(&r->rng, 8))) {
-        group_text(s, r, c, &text);
-        arg(&w, "group", buf_bytes(&text));
+        group_text(r, c, &text);
+        rank_arg(&w, "group", buf_bytes(&text));
         want->tag = c->kind == C_WORLD ? 0 : c->tag;
         buf_clear(&text);
     }
     model_enter(s, r, want->act.a);
-    finish(s, r, &w);
+    rank_finish(s, r, &w);
 }
 
 static void ring(struct sim *s, struct rank *r, const struct want *want)
 {
-    struct writer w = begin(r, "", "ring", want->thrid);
+    struct writer w = rank_begin(r, "", "ring", want->thrid);
     char text[40];
 
-    arg(&w, "ring-count", "0");
-    snprintf(text, sizeof text, "l%d;%d", r->rank, want->act.a);
-    arg(&w, "ring-left", text);
-    snprintf(text, sizeof text, "r%d;%d", r->rank, want->act.a);
-    arg(&w, "ring-right", text);
+    rank_arg(&w, "ring-count", "0");
+    model_ring_value(r->world, r->rank, 'l', want->act.a, text);
+    rank_arg(&w, "ring-left", text);
+    model_ring_value(r->world, r->rank, 'r', want->act.a, text);
+    rank_arg(&w, "ring-right", text);
     model_enter(s, r, want->act.a);
-    finish(s, r, &w);
+    rank_finish(s, r, &w);
 }
 
 static void simple(struct sim *s, struct rank *r, const char *one, const char *two, int thrid)
 {
-    struct writer w = begin(r, one, two, thrid);
+    struct writer w = rank_begin(r, one, two, thrid);
 
-    finish(s, r, &w);
+    rank_finish(s, r, &w);
 }
 
 static void request(struct sim *s, struct rank *r, struct want *w)
@@ -251,7 +256,16 @@ static void request(struct sim *s, struct rank *r, struct want *w)
     case A_GET:                    get(s, r, key_of('k', a), w->thrid); break;
     case A_MISS:                   get(s, r, key_of('x', a), w->thrid); break;
     case A_GET_ATTR: case A_WAIT_ATTR: get_attr(s, r, a, w->thrid); break;
-    case A_PUBLISH: case A_UNPUBLISH: case A_LOOKUP: name(s, r, a, w->thrid); break;
+    case A_PUBLISH: case A_UNPUBLISH: case A_LOOKUP: case A_WAIT_NAME:
+        names_send(s, r, w);
+        break;
+    case A_SPAWN:                  spawn_send(s, r, w); break;
+    case A_GET_OF:                 get_of(s, r, a, w->thrid); break;
+    case A_CONNECT: case A_DISCONNECT: link_to(s, r, a, w->thrid); break;
+    case A_PREPUT:
+        snprintf(text, sizeof text, "pre-%d", a->a);
+        get(s, r, text, w->thrid);
+        break;
     case A_COLL:                   collective(s, r, w); break;
     case A_RING:                   ring(s, r, w); break;
     case A_FINALIZE:               simple(s, r, "finalize", "finalize", w->thrid); break;
@@ -272,13 +286,14 @@ static void request(struct sim *s, struct rank *r, struct want *w)
 static void want(struct sim *s, struct rank *r, const struct act *a)
 {
     struct want *w = &r->wants[r->nwants++];
-    bool owned = a->kind == A_GET || a->kind == A_GET_ATTR || a->kind == A_WAIT_ATTR ||
-                 a->kind == A_LOOKUP;
+    bool owned = a->kind == A_GET || a->kind == A_GET_ATTR || a->kind == A_WAIT_ATTR;
 
-    *w = (struct want){ .act = *a, .tag = -1 };
+    *w = (struct want){ .act = *a, .since = s->now, .tag = -1 };
     w->thrid = r->threads ? ++r->thrid : 0;
-    w->floor = owned ? model_floor(s, r, a->a) : -1;
+    w->floor = owned ? model_floor(r, a->a) : -1;
     r->blocking += !a->async;
+    links_begin(s, r, w);
+    names_begin(s, r, w);
     request(s, r, w);
     fault_check(s, r);
     node_chat(&s->nodes[r->node]);
@@ -322,28 +337,28 @@ void rank_go(struct sim *s, struct rank *r)
 
 static void init(struct sim *s, struct rank *r)
 {
-    struct writer w = begin(r, "init", "", 0);
+    struct writer w = rank_begin(r, "init", "", 0);
 
-    arg_int(&w, "pmi_version", r->wire == WIRE_1 ? 1 : 2);
-    arg_int(&w, "pmi_subversion", r->wire == WIRE_1 ? 1 : 0);
+    rank_arg_int(&w, "pmi_version", r->wire == WIRE_1 ? 1 : 2);
+    rank_arg_int(&w, "pmi_subversion", r->wire == WIRE_1 ? 1 : 0);
     r->wants[r->nwants++] = (struct want){ .act = { .kind = A_INIT }, .tag = -1 };
     r->blocking++;
-    finish(s, r, &w);
+    rank_finish(s, r, &w);
     fault_check(s, r);
 }
 
 static void fullinit(struct sim *s, struct rank *r)
 {
-    struct writer w = begin(r, "", "fullinit", 0);
+    struct writer w = rank_begin(r, "", "fullinit", 0);
 
-    arg(&w, "pmijobid", "sim-1");
-    arg_int(&w, "pmirank", r->rank);
-    arg(&w, "threaded", r->threads ? "TRUE" : "FALSE");
+    rank_arg(&w, "pmijobid", r->world->id);
+    rank_arg_int(&w, "pmirank", r->rank);
+    rank_arg(&w, "threaded", r->threads ? "TRUE" : "FALSE");
     if (r->wide)
-        arg(&w, "extensions", "thrid");
+        rank_arg(&w, "extensions", "thrid");
     r->wants[r->nwants++] = (struct want){ .act = { .kind = A_FULLINIT }, .tag = -1 };
     r->blocking++;
-    finish(s, r, &w);
+    rank_finish(s, r, &w);
     fault_check(s, r);
 }
 

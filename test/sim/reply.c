@@ -23,6 +23,12 @@ static const char *const replies[ACTS][WIRES] = {
     [A_PUBLISH] = { "publish_result", "name-publish-response" },
     [A_UNPUBLISH] = { "unpublish_result", "name-unpublish-response" },
     [A_LOOKUP] = { "lookup_result", "name-lookup-response" },
+    [A_WAIT_NAME] = { "lookup_result", "name-lookup-response" },
+    [A_SPAWN] = { "spawn_result", "spawn-response" },
+    [A_PREPUT] = { "get_result", "kvs-get-response" },
+    [A_GET_OF] = { "get_result", "kvs-get-response" },
+    [A_CONNECT] = { "", "job-connect-response" },
+    [A_DISCONNECT] = { "", "job-disconnect-response" },
     [A_COLL] = { "barrier_out", "kvs-fence-response" },
     [A_RING] = { "", "ring-response" },
     [A_FINALIZE] = { "finalize_ack", "finalize-response" },
@@ -76,11 +82,13 @@ static void check_ring(struct sim *s, struct rank *r, const struct want *w,
                        const struct msg *m, int rc)
 {
     const char *left = msg_get(m, "ring-left"), *right = msg_get(m, "ring-right");
-    int n = s->nranks;
+    int n = r->world->nranks;
+    char wants[2][40];
 
+    model_ring_value(r->world, (r->rank + n - 1) % n, 'r', w->act.a, wants[0]);
+    model_ring_value(r->world, (r->rank + 1) % n, 'l', w->act.a, wants[1]);
     if (rc == 0 && (number(m, "ring-count", -1) != r->rank || !left || !right ||
-                    !model_ring_value(left, (r->rank + n - 1) % n, 'r', w->act.a) ||
-                    !model_ring_value(right, (r->rank + 1) % n, 'l', w->act.a)))
+                    strcmp(left, wants[0]) || strcmp(right, wants[1])))
         violation(s, "rank %d: ring %d gave it %s and %s", r->rank, w->act.a,
                   left ? left : "nothing", right ? right : "nothing");
     model_passed(s, r, w->act.a, rc == 0);
@@ -95,8 +103,8 @@ static void check_dead(struct sim *s, struct rank *r, const struct pair *v)
     for (; *text; text = *end ? end + 1 : end) {
         long dead = strtol(text, &end, 10);
 
-        if (end == text || dead < 0 || dead >= s->nranks ||
-            !(s->ranks[dead].dead || s->ranks[dead].given_up)) {
+        if (end == text || dead < 0 || dead >= r->world->nranks ||
+            !(r->world->ranks[dead].dead || r->world->ranks[dead].given_up)) {
             violation(s, "rank %d: PMI_dead_processes=%s", r->rank, v->val);
             return;
         }
@@ -112,15 +120,43 @@ static void must(struct sim *s, struct rank *r, const struct msg *m, bool holds)
                   msg_get(m, "msg") ? msg_get(m, "msg") : "");
 }
 
+/* What the job that has started this one has put there before. */
+static void check_preput(struct sim *s, struct rank *r, const struct want *w,
+                         const struct pair *v)
+{
+    char want[VALUE_ROOM];
+    size_t len = spawn_preput(r->world, w->act.a, want);
+
+    if (!v || v->len != len || memcmp(v->val, want, len) != 0)
+        violation(s, "job %d rank %d: pre-%d is %.60s, want %s", r->world->number, r->rank,
+                  w->act.a, v ? v->val : "not there", want);
+}
+
+static bool is_own_id(const struct rank *r, const struct msg *m)
+{
+    const char *id = msg_get(m, r->wire == WIRE_1 ? "kvsname" : "jobid");
+
+    return id && !strcmp(id, r->world->id);
+}
+
+/* It is told who it is, and who has started it. */
+static bool is_introduced(const struct rank *r, const struct msg *m)
+{
+    const struct world *w = r->world;
+    const char *spawner = msg_get(m, "spawner-jobid");
+
+    return number(m, "rank", -1) == r->rank && number(m, "size", -1) == w->nranks &&
+           (w->parent ? spawner && !strcmp(spawner, w->parent->id) : !spawner);
+}
+
 static const struct pair *value_of(const struct rank *r, const struct want *w,
                                    const struct msg *m, int rc)
 {
+    bool name = w->act.kind == A_LOOKUP || w->act.kind == A_WAIT_NAME;
     bool missing = r->wire == WIRE_1 ? rc != 0 :
                    msg_get(m, "found") && strcmp(msg_get(m, "found"), "TRUE") != 0;
 
-    if (missing)
-        return NULL;
-    return msg_find(m, w->act.kind == A_LOOKUP ? "port" : "value");
+    return missing ? NULL : msg_find(m, name ? "port" : "value");
 }
 
 static void judge(struct sim *s, struct rank *r, const struct want *w, const struct msg *m)
@@ -131,7 +167,12 @@ static void judge(struct sim *s, struct rank *r, const struct want *w, const str
     switch ((enum act_kind)w->act.kind) {
     case A_GET:        found(s, r, w, OP_PUT, v); s->totals->gets++; break;
     case A_GET_ATTR:   found(s, r, w, OP_ATTR, v); break;
-    case A_LOOKUP:     found(s, r, w, OP_NAME, v); break;
+    case A_PREPUT:     check_preput(s, r, w, v); break;
+    case A_SPAWN:      spawn_answered(s, r, w, m); break;
+    case A_CONNECT: case A_DISCONNECT: case A_GET_OF: links_answer(s, r, w, m, v); break;
+    case A_PUBLISH: case A_UNPUBLISH: case A_LOOKUP: case A_WAIT_NAME:
+        names_answer(s, r, w, m, v);
+        break;
     case A_GET_SHARED: keep_shared(s, r, w, v); break;
     case A_MISS:       must(s, r, m, !v); break;
     case A_DEAD:       check_dead(s, r, v); break;
@@ -141,7 +182,7 @@ static void judge(struct sim *s, struct rank *r, const struct want *w, const str
         if (rc == 0)
             found(s, r, w, OP_ATTR, v);
         else
-            must(s, r, m, s->nfaults > 0);
+            must(s, r, m, r->world->launch.ending || s->struck > 0);
         break;
     case A_MAPPING:
         must(s, r, m, r->wire == WIRE_1 || (v && !strncmp(v->val, "(vector,", 8)));
@@ -150,8 +191,13 @@ static void judge(struct sim *s, struct rank *r, const struct want *w, const str
         must(s, r, m, rc == 0);
         r->done = true;
         break;
-    case A_PUT: case A_SHARED: case A_ATTR: case A_PUBLISH: case A_UNPUBLISH: case A_INIT:
-    case A_FULLINIT: case A_JOBID: case A_MAXES: default:
+    case A_FULLINIT:
+        must(s, r, m, rc == 0 && is_introduced(r, m));
+        break;
+    case A_JOBID:
+        must(s, r, m, rc == 0 && is_own_id(r, m));
+        break;
+    case A_PUT: case A_SHARED: case A_ATTR: case A_INIT: case A_MAXES: default:
         must(s, r, m, rc == 0);
     }
 }
@@ -162,8 +208,8 @@ static void take(struct sim *s, struct rank *r, const struct msg *m)
     enum wire wire = r->framer.wire;
 
     if (!at || strcmp(m->cmd, replies[at->act.kind][wire])) {
-        violation(s, "rank %d is told %s, which it has not asked for (%d are open, first %s)",
-                  r->rank, m->cmd, r->nwants,
+        violation(s, "job %d rank %d is told %s, which it has not asked for (%d are open, first "
+                  "%s)", r->world->number, r->rank, m->cmd, r->nwants,
                   r->nwants ? replies[r->wants[0].act.kind][wire] : "none");
         return;
     }
@@ -193,7 +239,7 @@ void rank_read(struct sim *s, struct rank *r)
     while (!r->ended && !s->violated &&
            (got = framer_next(&r->framer, &data, &len, &f, &e)) != 0) {
         if (got > 0)
-            TRACE(s, "rank %d < %.*s", r->rank, (int)f.raw_len, f.raw);
+            TRACE(s, "rank %d.%d < %.*s", r->world->number, r->rank, (int)f.raw_len, f.raw);
         if (got < 0 || codec_of(r->framer.wire)->parse(&s->in, f.text, f.len, &e) < 0)
             violation(s, "rank %d cannot read its answer: %s", r->rank, e.text);
         else

@@ -56,6 +56,7 @@ void sim_free(struct sim *s)
     msg_clear(&s->in);
     msg_clear(&s->out);
     free(s->heap);
+    free(s->procs);
     free(s);
 }
 
@@ -63,7 +64,7 @@ void sim_free(struct sim *s)
 
 static void happen(struct sim *s, const struct event *e)
 {
-    struct rank *r = &s->ranks[e->who < s->nranks ? e->who : 0];
+    struct rank *r = s->procs[e->who < s->nprocs ? e->who : 0];
 
     switch (e->kind) {
     case EV_START:     rank_start(s, r); rank_go(s, r); break;
@@ -78,7 +79,9 @@ static void happen(struct sim *s, const struct event *e)
     case EV_LOST_UP:   node_lost_above(s, e->who); break;
     case EV_WRITTEN:   net_written(s, e->who, e->arg); break;
     case EV_LEASE:     node_lease(s, e->who, e->arg); break;
-    case EV_TICK:      root_tick(s); break;
+    case EV_TICK:      root_tick(s->worlds[e->who]); break;
+    case EV_TURN:      root_turn(s); break;
+    case EV_TIMER:     names_due(s, (unsigned)e->arg); break;
     case EV_FAULT:     fault_strike(s, e->who); break;
     case EV_GO_ON:
         s->nodes[e->who].stalled = false;
@@ -127,12 +130,17 @@ void sim_loop(struct sim *s)
 
 /* --- the end ----------------------------------------------------------- */
 
-/* It waits for an attribute whose putter has ended: nobody can help it. */
-static bool waits_for_the_dead(const struct sim *s, const struct rank *r)
+/* It waits for an attribute whose putter has ended, or for a name that nobody has
+ * published: nobody can help it. */
+static bool waits_in_vain(const struct sim *s, const struct rank *r)
 {
-    for (int i = 0; i < r->nwants; i++)
-        if (r->wants[i].act.kind == A_WAIT_ATTR && s->ranks[r->wants[i].act.a].ended)
+    for (int i = 0; i < r->nwants; i++) {
+        const struct act *a = &r->wants[i].act;
+
+        if ((a->kind == A_WAIT_ATTR && r->world->ranks[a->a].ended) ||
+            (a->kind == A_WAIT_NAME && !names_there(s, r, a->a)))
             return true;
+    }
     return false;
 }
 
@@ -144,62 +152,47 @@ static void settle(struct sim *s)
     while (again && !s->violated) {
         again = false;
         sim_loop(s);
-        for (int i = 0; i < s->nranks; i++)
-            if (!s->ranks[i].ended && waits_for_the_dead(s, &s->ranks[i])) {
-                rank_end(s, &s->ranks[i], SIGKILL, 0);
+        for (int i = 0; i < s->nprocs && !again; i++)
+            if (!s->procs[i]->ended && waits_in_vain(s, s->procs[i])) {
+                rank_end(s, s->procs[i], SIGKILL, 0);
                 s->struck++;
                 again = true;
             }
     }
 }
 
-static void check_ended(struct sim *s)
-{
-    for (int i = 0; i < s->nranks; i++) {
-        struct rank *r = &s->ranks[i];
-        const char *what = r->nwants ? act_reply((enum act_kind)r->wants[0].act.kind, r->wire) : "";
-
-        if (!r->ended)
-            violation(s, "rank %d of %d hangs: waits for %s (%d), before fence %d of %d", i,
-                      s->nranks, what, r->nwants ? r->wants[0].act.a : 0, r->gap, s->ncolls);
-        if (!r->lost && r->rx.len)
-            violation(s, "rank %d has %zu bytes nobody asked for", i, r->rx.len);
-    }
-    if (!s->scale && !launch_over(&s->launch))
-        violation(s, "%d ranks have not ended for the launcher", s->launch.running);
-}
-
-/* The first failure counts; without one, the highest status of all ranks. */
-static void check_status(struct sim *s)
-{
-    int status = launch_status(&s->launch), want = s->cause < 0 ? s->highest : s->cause;
-
-    if (!s->scale && status != want)
-        violation(s, "exit status %d, want %d", status, want);
-    if (!s->struck && (s->launch.ending || s->world_failed || status))
-        violation(s, "the job was ended, but nothing has happened");
-}
-
 /* In a fault-tolerant job everybody learns who has died. */
 static void check_dead_known(struct sim *s, const struct node *n)
 {
-    for (int i = 0; s->ft && i < s->nranks; i++)
-        if (s->ranks[i].dead && (!s->ranks[i].lost) &&
-            !s->nodes[s->ranks[i].node].dead &&
-            !(n->job->ranks && (n->job->ranks[i] & RANK_DEAD)))
+    const struct job *j = s->main->at[n->at].job;
+
+    for (int i = 0; s->ft && i < s->main->nranks; i++) {
+        const struct rank *r = &s->main->ranks[i];
+
+        if (r->dead && !r->lost && !s->nodes[r->node].dead &&
+            !(j->ranks && (j->ranks[i] & RANK_DEAD)))
             violation(s, "node %d does not know that rank %d has died", n->at, i);
+    }
 }
 
+/* Of what has ended, nothing is left. */
 static void check_memory(struct sim *s, const struct node *n)
 {
-    size_t most = s->put_bytes * 2 + 4096 + (size_t)s->nranks * 64;
+    struct job *j = s->main->at[n->at].job;
+    size_t most = s->main->put_bytes * 2 + 4096 + (size_t)s->main->nranks * 64;
 
-    if (job_kvs_bytes(n->job) > most)
-        violation(s, "node %d has %zu bytes of keys, %zu were put", n->at,
-                  job_kvs_bytes(n->job), s->put_bytes);
+    if (job_kvs_bytes(j) > most)
+        violation(s, "node %d has %zu bytes of keys, %zu were put", n->at, job_kvs_bytes(j),
+                  s->main->put_bytes);
+    if (TAILQ_FIRST(&n->server->jobs) != j || TAILQ_NEXT(j, in_server))
+        violation(s, "node %d keeps a job that is over", n->at);
+    if (!TAILQ_EMPTY(&n->server->spawns))
+        violation(s, "node %d has a spawn under way at the end", n->at);
     if (!TAILQ_EMPTY(&n->server->asks) && !s->struck)
         violation(s, "node %d has an open question at the end", n->at);
-    if (!TAILQ_EMPTY(&n->job->fences) && !s->struck)
+    if (!TAILQ_EMPTY(&n->server->names_asked) && !s->struck)
+        violation(s, "node %d has an open question about a name at the end", n->at);
+    if (!TAILQ_EMPTY(&j->fences) && !s->struck)
         violation(s, "node %d has an open fence at the end", n->at);
 }
 
@@ -224,21 +217,10 @@ void sim_end(struct sim *s)
         node_free(n);
         net_clear(&n->lower);
         net_clear(&n->upper);
-        free(n->local);
     }
-    for (int i = 0; i < s->nranks; i++) {
-        framer_clear(&s->ranks[i].framer);
-        buf_clear(&s->ranks[i].rx);
-        buf_clear(&s->ranks[i].tx);
-    }
-    model_clear(s);
-    for (int i = 0; i < s->ncolls; i++)
-        free(s->colls[i].member);
-    free(s->colls);
-    free(s->map);
+    for (int i = 0; i < s->nworlds; i++)
+        world_free(s->worlds[i]);
     free(s->nodes);
-    free(s->ranks);
-    launch_clear(&s->launch);
 }
 
 static void count(struct sim *s)
@@ -246,43 +228,58 @@ static void count(struct sim *s)
     s->totals->runs++;
     s->totals->events += s->events;
     s->totals->messages += s->link_messages;
-    for (int i = 0; i < s->nranks; i++)
-        s->totals->requests += (unsigned long)s->ranks[i].requests;
+    for (int i = 0; i < s->nprocs; i++)
+        s->totals->requests += (unsigned long)s->procs[i]->requests;
     for (int i = 0; i < s->nfaults; i++)
         s->totals->not_reached += !s->faults[i].fired;
 }
 
-void sim_run(struct sim *s, uint64_t seed)
+/* Everything of the run before is forgotten, but for its room. */
+static void reset(struct sim *s, uint64_t seed)
 {
+    struct sim kept = *s;
+
+    memset(s, 0, sizeof *s);
+    s->config = kept.config;
+    s->totals = kept.totals;
+    s->scale = kept.scale;
+    s->waits = kept.waits;
+    s->heap = kept.heap;
+    s->heap_cap = kept.heap_cap;
+    s->procs = kept.procs;
+    s->procs_cap = kept.procs_cap;
+    s->in = kept.in;
+    s->out = kept.out;
     s->seed = seed;
     s->rng = rng_of(seed, 4, 0);
-    s->now = s->last_fault = s->tick_at = 0;
-    s->nheap = s->idle = 0;
-    s->seq = 0;
-    s->events = s->link_messages = 0;
-    s->struck = s->highest = 0;
-    s->cause = -1;
-    s->any_lost = s->violated = false;
+}
+
+static void check(struct sim *s)
+{
+    for (int i = 0; i < s->nworlds && !s->violated; i++)
+        world_check_end(s->worlds[i]);
+    if (!s->violated)
+        check_nodes(s);
+    if (!s->violated)
+        names_check_end(s);
+    if (!s->violated)
+        net_check_quiet(s);
+}
+
+void sim_run(struct sim *s, uint64_t seed)
+{
+    reset(s, seed);
     sim_draw(s);
-    model_init(s);
-    root_start(s);
     nodes_start(s);
-    for (int i = 0; i < s->nranks; i++)
-        queue_add(s, unit(&s->rng) * 1e-3, EV_START, i, 0);
+    world_start_main(s);
     for (int i = 0; i < s->nfaults; i++)
-        if (!s->faults[i].at_request) {
+        if (!s->faults[i].at_request && !s->faults[i].job && !s->faults[i].within) {
             s->faults[i].fired = true;
             queue_add(s, unit(&s->rng) * 1.2e-3, EV_FAULT, i, 0);
         }
     settle(s);
     if (!s->violated)
-        check_ended(s);
-    if (!s->violated)
-        check_status(s);
-    if (!s->violated)
-        check_nodes(s);
-    if (!s->violated)
-        net_check_quiet(s);
+        check(s);
     count(s);
     sim_end(s);
 }

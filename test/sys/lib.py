@@ -58,6 +58,10 @@ class Wrong(Exception):
     pass
 
 
+class Skip(Exception):
+    """Raised by a point that cannot be tried here; its text says why."""
+
+
 def need(good, what, *seen):
     """Fail the point unless good; what: a sentence; seen: what to show beside it."""
     if not good:
@@ -81,9 +85,11 @@ def tmp():
 def _one(number, name, function):
     _local.tmp = tempfile.mkdtemp(prefix="mpx-sys-")
     _local.marks = []
-    began, trouble = time.monotonic(), None
+    began, trouble, skip = time.monotonic(), None, ""
     try:
         function()
+    except Skip as e:
+        skip = f" # SKIP {e}"
     except Exception as e:
         trouble = f"{e}" if isinstance(e, Wrong) else traceback.format_exc()
         where = [f for f in traceback.extract_tb(e.__traceback__)
@@ -96,7 +102,7 @@ def _one(number, name, function):
         subprocess.run(["rm", "-rf", _local.tmp], check=False)
     with _print:
         took = time.monotonic() - began
-        print(f"{'not ' if trouble else ''}ok {number} - {name}", flush=True)
+        print(f"{'not ' if trouble else ''}ok {number} - {name}{skip}", flush=True)
         print(f"# {took:.1f} s", flush=True)
         for line in (trouble or "").splitlines():
             print("# " + line.encode("ascii", "backslashreplace").decode(), flush=True)

@@ -2,6 +2,8 @@
 """Our libpmi2 as others use it: in place of Slurm's, under Hydra, alone, by threads,
 through our own header, static and shared; and what an installation gives."""
 
+import re
+
 from lib import *
 
 LIB = os.path.join(B, "lib")
@@ -26,23 +28,99 @@ def is_sanitized():
                                        stdout=subprocess.PIPE, check=True).stdout
 
 
-def all_ok(n, *words, **more):
-    """The launcher may say that it has no spawn; the programs know."""
-    r = run("-n", n, *words, **more)
+def all_ok(n, *words, options=(), **more):
+    r = run(*options, "-n", n, *words, **more)
     same(r.status, 0, f"status of {r}")
     same(sorted(r.lines), sorted(f"rank {i}: ok" for i in range(n)), f"output of {r}")
 
 
-@rows([(f"every call, {n} ranks, Slurm's library", n) for n in (1, 4, 16)])
-def with_slurm(n):
-    all_ok(n, build("pmi2_all", "-lpmi2"))
+PLACES = [("one host", []), ("three hosts", ["-launcher", "fork", "-hosts", "h[0-2]:2"])]
 
 
-@rows([(f"every call, {n} ranks, the same binary with ours in LD_LIBRARY_PATH", n)
-       for n in (1, 4, 16)])
-def drop_in(n):
+@rows([(f"every call, {n} ranks, Slurm's library, {where}", n, options)
+       for where, options in PLACES for n in (1, 4, 16)])
+def with_slurm(n, options):
+    all_ok(n, build("pmi2_all", "-lpmi2"), options=options)
+
+
+@rows([(f"every call, {n} ranks, the same binary with ours in LD_LIBRARY_PATH, {where}", n, options)
+       for where, options in PLACES for n in (1, 4, 16)])
+def drop_in(n, options):
     need(os.path.exists(f"{LIB}/libpmi2.so.0"), "our library")
-    all_ok(n, build("pmi2_all", "-lpmi2"), env=preloaded(OURS))
+    all_ok(n, build("pmi2_all", "-lpmi2"), env=preloaded(OURS), options=options)
+
+
+def api(header):
+    """The functions that a header declares."""
+    with open(header, encoding="utf-8") as f:
+        text = re.sub(r"/\*.*?\*/", "", f.read(), flags=re.S)
+    return set(re.findall(r"^(?:const char \*|extern int |int )(PMI2_\w+|PMIX_Ring)\s*\(", text,
+                          re.M))
+
+
+def called(program, *words, options=(), env=None, n=4, status=0):
+    """The functions of libpmi2 that a job's processes have called: each is bound by its first
+    call, and ld.so says so."""
+    r = run(*options, "-genv", "LD_DEBUG=bindings", "-genv", f"LD_DEBUG_OUTPUT={tmp()}/bound",
+            "-n", n, program, *words, env=env)
+    same(r.status, status, f"status of {r}")
+    seen = set()
+    for name in os.listdir(tmp()):
+        if name.startswith("bound."):
+            with open(f"{tmp()}/{name}", encoding="utf-8", errors="replace") as f:
+                seen |= set(re.findall(r"binding file \S*/pmi2_\w+ \[0\] to \S*libpmi2\.so\.0 "
+                                       r"\[0\]: normal symbol `(\w+)'", f.read()))
+            os.unlink(f"{tmp()}/{name}")
+    return seen
+
+
+LAZY = ["-Wl,-z,lazy", "-lpthread", "-ldl"]
+
+
+@rows([(f"no function of Slurm's header is left out, {library}, {where}", ours_too, options)
+       for library, ours_too in (("its library", False), ("ours", True))
+       for where, options in PLACES])
+def slurm_functions(ours_too, options):
+    env = preloaded(OURS) if ours_too else None
+    more = {"env": env, "options": options}
+    seen = (called(build("pmi2_all", "-lpmi2", *LAZY), **more) |
+            called(build("pmi2_spawn", "-D_GNU_SOURCE", "-lpmi2", *LAZY), "parent", n=2, **more) |
+            called(build("pmi2_abort", "-lpmi2", *LAZY), status=1, **more))
+    wanted = api("/usr/include/slurm/pmi2.h")
+    need(len(wanted) >= 21, "functions of the header", wanted)
+    same(sorted(wanted - seen), [], "functions that were not called")
+
+
+@rows([(f"no function of our header is left out, {where}", options) for where, options in PLACES])
+def our_functions(options):
+    flags = [f"-I{ROOT}/pmi2", f"-L{LIB}", "-lpmi2", f"-Wl,-rpath,{LIB}", *LAZY]
+    more = {"env": preloaded({}), "options": options}
+    seen = (called(build("pmi2_ours", *flags), **more) |
+            called(build("pmi2_ours", *flags), "shrink", status=1,
+                   **{**more, "options": [*options, "-disable-auto-cleanup"]}) |
+            called(build("pmi2_mpich_style", *flags), **more) |
+            called(build("pmi2_all", *flags, "-lpmi2"), **more) |
+            called(build("pmi2_spawn", "-D_GNU_SOURCE", "-DMPICH_STYLE", *flags), "parent", n=2,
+                   **more))
+    wanted = api(f"{ROOT}/pmi2/pmi2.h")
+    same(len(wanted), 31, f"functions of {wanted}")
+    same(sorted(wanted - seen), [], "functions that were not called")
+
+
+@rows([(f"what only our library has, {n} ranks, {where}", n, options)
+       for where, options in PLACES for n in (1, 2, 6)])
+def only_ours(n, options):
+    all_ok(n, ours("pmi2_ours"), env=preloaded({}), options=options)
+
+
+@rows([(f"-disable-auto-cleanup: PMI2_Abort(0) ends its caller alone, {where}", options)
+       for where, options in PLACES])
+def shrink(options):
+    r = run(*options, "-disable-auto-cleanup", "-n", 4, ours("pmi2_ours"), "shrink",
+            env=preloaded({}))
+    same((r.status, sorted(r.lines)), (1, [f"rank {i}: ok" for i in range(3)]), f"end of {r}")
+    same(len(r.messages), 1, f"messages of {r}")
+    need("rank 3 " in r.messages[0] and "only me" in r.messages[0], "who, and why", repr(r))
 
 
 def preloaded(env):
@@ -83,13 +161,28 @@ def exports():
                                stdout=subprocess.PIPE, text=True).stdout
         api = [x.split()[-1] for x in names.splitlines() if len(x.split()) == 3]
         odd = [x for x in api if not x.startswith(("PMI2_", "PMIX_Ring", "__odr_asan"))]
-        same((odd, len([x for x in api if x.startswith("PMI")])), ([], 28), f"names in {file}")
+        same((odd, len([x for x in api if x.startswith("PMI")])), ([], 31), f"names in {file}")
 
 
-@test("without a launcher: a job of one")
+@rows([(f"{name}, {where}", env, each, options) for where, options in PLACES for name, env, each in
+       (("constants cost no request", OURS, 0), ("Slurm's library asks for each", {}, 1))])
+def constants(env, each, options):
+    trace = f"{tmp()}/trace"
+    r = run(*options, "-usize", 7, "--trace-wire", trace, "-n", 4, build("pmi2_all", "-lpmi2"),
+            env=preloaded(env) if env else None)
+    same(r.status, 0, f"status of {r}")
+    with open(trace, encoding="utf-8", errors="replace") as f:
+        asked = [x for x in f if "info-get" in x and "response" not in x]
+    for key in "universeSize", "PMI_process_mapping", "localRanks", "localRanksCount":
+        seen = [x for x in asked if f"key={key};" in x]
+        need(len(seen) >= 4 if each else not seen, f"requests for {key}", *seen)
+
+
+@test("without a launcher, where none may be started: a job of one")
 def singleton():
+    env = environment(new_mark(), preloaded({**OURS, "PMI2_LAUNCHER": ""}))
     r = subprocess.run([build("pmi2_all", "-lpmi2")], stdout=subprocess.PIPE, timeout=LIMIT,
-                       env=environment(new_mark(), preloaded(OURS)), check=True)
+                       env=env, check=True)
     same(r.stdout, b"rank 0: ok\n", "output")
 
 

@@ -23,6 +23,17 @@ def modes(mode, n):
     all_good("-n", n, SLURM, mode, n=n)
 
 
+@rows([(f"{mode}, {n} ranks, three hosts", mode, n) for mode, n in
+       (("ring", 2), ("ring", 32), ("names", 8))])
+def modes_on_hosts(mode, n):
+    all_good("-launcher", "fork", "-hosts", "h[0-2]:2", "-n", n, SLURM, mode, n=n)
+
+
+@test("200 values of 1000 bytes from each of 8 ranks, three hosts")
+def bulk_on_hosts():
+    all_good("-launcher", "fork", "-hosts", "h[0-2]:2", "-n", 8, SLURM, "bulk", 200, n=8)
+
+
 @test("200 values of 1000 bytes from each of 8 ranks")
 def bulk():
     all_good("-n", 8, SLURM, "bulk", 200, n=8)

@@ -1,5 +1,8 @@
 #!/usr/bin/env -S python3 -B
-"""The launcher's two processes under valgrind: no invalid access, nothing leaked."""
+"""The launcher's two processes under valgrind: no invalid access, nothing leaked.
+
+valgrind knows no children that share their parent's memory but those of vfork, so processes
+are started one after the other here."""
 
 from lib import *
 
@@ -17,7 +20,7 @@ SLURM = prog("slurm_all")
        ("a program that is not there", 127, ["-n", 2, "/no/such"]),
        ("a wrong option", 2, ["-n", "x", "true"])])
 def clean(status, words):
-    out = subprocess.run([*VALGRIND, LAUNCHER, *map(str, words)], stdin=subprocess.DEVNULL,
+    out = subprocess.run([*VALGRIND, LAUNCHER, "-start-window", "1", *map(str, words)], stdin=subprocess.DEVNULL,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=4 * LIMIT,
                          env=environment(new_mark()))
     said = [x for x in out.stderr.decode(errors="replace").splitlines() if x.startswith("==")]

@@ -6,16 +6,17 @@
  * links keep messages in order; which link goes on next is drawn by lot.  Every
  * message is parsed from its frame and delivered in memory of its exact size.
  *
- * Steps are those of fake_host.h; a rank is served by the node it is on, and what the
- * hosts were asked ("?stuck 1 0") may have been asked of any.  A stuck fence is noted
- * once, however often it is told.  After each step all messages are delivered, but
- * for these:
+ * Steps are those of fake_host.h; a rank is served by the node it is on, the root's host
+ * starts jobs on all, and what the hosts were asked ("?stuck 1 0") may have been asked of
+ * any.  A stuck fence is noted once, however often it is told.  After each step all
+ * messages are delivered, but for these:
  *
  *     |stop     from now on nothing is delivered
  *     |1>0      what node 1 has sent to node 0 is delivered
  *     |1>0*2    the first two messages of it
  *     |go       everything is delivered, as after each step from now on
- *     |lost 3   at the root: rank 3 has ended with its node */
+ *     |lost 3   at the root: rank 3 has ended with its node
+ *     |cut 2    node 2 is not there any more, as the one above it learns */
 #ifndef TEST_FAKE_TREE_H
 #define TEST_FAKE_TREE_H
 
@@ -45,12 +46,15 @@ struct tree_node {
     struct fake_tree *tree;
     struct peer      *up, *down[TREE_NODES];
     struct tree_wire  to[TREE_NODES];
+    bool              cut;           /* what it sends, or is sent, goes nowhere */
 };
 
 struct fake_tree {
     int        n, size;
+    char       shape[TREE_NODES + 1];
     struct tree_node node[TREE_NODES];
     int        where[10];            /* node of each rank */
+    char       more[FAKE_JOBS][12];  /* the same of the other jobs, as text */
     unsigned   lot;
     bool       stopped;
     bool       no_memory;            /* a server could not send */
@@ -76,6 +80,8 @@ static inline void tree_send(void *host, void *link, const char *frame, size_t f
     struct tree_mail *m, **at;
 
     assert_ptr_equal(w->from, n);
+    if (w->from->cut || w->to->cut)
+        return;
     if (!frame) {
         n->tree->no_memory = true;
         return;
@@ -119,8 +125,10 @@ static inline void tree_stuck(void *host, struct job *j, int missing, int waitin
 }
 
 static const struct host_ops tree_ops = {
-    fake_send, fake_fail, fake_abort, fake_initialized, fake_finalized, tree_stuck, fake_log,
-    fake_trace, tree_send, tree_send_all
+    .send = fake_send, .fail = fake_fail, .abort = fake_abort, .initialized = fake_initialized,
+    .finalized = fake_finalized, .stuck = tree_stuck, .log = fake_log, .trace = fake_trace,
+    .peer_send = tree_send, .peer_send_all = tree_send_all, .spawn = fake_spawn,
+    .died = fake_died
 };
 
 /* --- life -------------------------------------------------------------- */
@@ -130,33 +138,63 @@ static inline int tree_above(const char *shape, int i)
     return shape[i] == '-' ? -1 : shape[i] - '0';
 }
 
-static inline int tree_subtree(const struct fake_tree *t, const char *shape, int node)
+/* Of ranks that are there, how many are at a node or below it. */
+static inline int tree_subtree(const struct fake_tree *t, const char *where, int node)
 {
     int n = 0;
 
-    for (int r = 0; r < t->size; r++)
-        for (int at = t->where[r]; at >= 0; at = tree_above(shape, at))
+    for (const char *p = where; *p; p++)
+        for (int at = *p - '0'; at >= 0; at = tree_above(t->shape, at))
             n += at == node;
     return n;
 }
 
-static inline struct job *tree_job(struct fake_tree *t, const char *shape, int node)
+/* A job's part at a node. */
+static inline struct job *tree_job(struct fake_tree *t, const char *id, const char *where,
+                                   const char *spawner, int node)
 {
     struct mapping_block map[10];
-    int local[10], appnums[10] = { 0 }, n = 0;
-    struct job_spec spec = { .id = "job0", .size = t->size, .universe = -1,
-                             .appnums = appnums, .map = map, .map_blocks = (size_t)t->size,
-                             .spread = true, .local = local };
+    int local[10], appnums[10] = { 0 }, n = 0, size = (int)strlen(where);
+    struct job_spec spec = { .id = id, .size = size, .universe = -1, .appnums = appnums,
+                             .map = map, .map_blocks = (size_t)size, .spread = true,
+                             .local = local, .spawner = spawner };
     struct err e = { 0 };
 
-    for (int r = 0; r < t->size; r++) {
-        map[r] = (struct mapping_block){ t->where[r], 1, 1 };
-        if (t->where[r] == node)
+    for (int r = 0; r < size; r++) {
+        map[r] = (struct mapping_block){ where[r] - '0', 1, 1 };
+        if (where[r] - '0' == node)
             local[n++] = r;
     }
     spec.nlocal = n;
-    spec.subtree = tree_subtree(t, shape, node);
+    spec.subtree = tree_subtree(t, where, node);
     return server_add_job(t->node[node].fake.server, &spec, &e);
+}
+
+static inline void tree_drop_job(struct fake *root, size_t slot)
+{
+    struct fake_tree *t = ((struct tree_node *)root)->tree;
+
+    for (int i = 0; i < t->n; i++)
+        if (t->node[i].fake.job[slot])
+            fake_drop(&t->node[i].fake, slot);
+}
+
+/* A further job on all nodes; without a place given its ranks are at the root. */
+static inline struct job *tree_add_job(struct fake *root, size_t slot, const char *id,
+                                       const char *where, int size, const char *spawner)
+{
+    struct fake_tree *t = ((struct tree_node *)root)->tree;
+
+    if (!*where)
+        where = &"0000000000"[10 - size];
+    assert_true(strlen(where) == (size_t)size && size <= 10);
+    memcpy(t->more[slot], where, (size_t)size + 1);
+    for (int i = 0; i < t->n; i++)
+        if (!(t->node[i].fake.job[slot] = tree_job(t, id, where, spawner, i))) {
+            tree_drop_job(root, slot);
+            return NULL;
+        }
+    return root->job[slot];
 }
 
 static inline bool tree_open_node(struct fake_tree *t, const char *shape, int i,
@@ -189,6 +227,7 @@ static inline bool tree_open(struct fake_tree *t, const char *shape, const char 
     t->n = (int)strlen(shape);
     t->size = (int)strlen(where);
     t->lot = lot;
+    snprintf(t->shape, sizeof t->shape, "%s", shape);
     for (int r = 0; r < t->size; r++)
         t->where[r] = where[r] - '0';
     if (!o.pmi1_subversion)
@@ -197,8 +236,10 @@ static inline bool tree_open(struct fake_tree *t, const char *shape, const char 
         if (!tree_open_node(t, shape, i, &o))
             return false;
     for (int i = 0; i < t->n; i++)
-        if (!(t->node[i].fake.job[0] = tree_job(t, shape, i)))
+        if (!(t->node[i].fake.job[0] = tree_job(t, "job0", where, NULL, i)))
             return false;
+    t->node[0].fake.add_job = tree_add_job;
+    t->node[0].fake.drop_job = tree_drop_job;
     return true;
 }
 
@@ -302,10 +343,29 @@ static inline void tree_settle(struct fake_tree *t)
 
 static inline struct fake *tree_fake(struct fake_tree *t, char who)
 {
-    int r = who >= 'a' ? who - 'a' : who - '0';
+    int r = fake_number(who);
 
+    if (fake_slot(who))
+        return &t->node[t->more[fake_slot(who)][r] ? t->more[fake_slot(who)][r] - '0' : 0].fake;
     assert_true(r >= 0 && r < t->size);
     return &t->node[t->where[r]].fake;
+}
+
+/* A node is lost. */
+static inline void tree_cut(struct fake_tree *t, int node)
+{
+    int above = tree_above(t->shape, node);
+    struct tree_mail *m;
+
+    t->node[node].cut = true;
+    for (int i = 0; i < t->n; i++) {
+        while ((m = tree_take(&t->node[node].to[i])))
+            tree_mail_free(m);
+        while ((m = tree_take(&t->node[i].to[node])))
+            tree_mail_free(m);
+    }
+    peer_free(t->node[above].down[node]);
+    t->node[above].down[node] = NULL;
 }
 
 /* --- stories ----------------------------------------------------------- */
@@ -318,6 +378,8 @@ static inline void tree_control(struct fake_tree *t, const char *step)
         t->stopped = true;
     } else if (!strcmp(step, "go")) {
         t->stopped = false;
+    } else if (sscanf(step, "cut %d", &n) == 1) {
+        tree_cut(t, n);
     } else if (sscanf(step, "lost %d", &n) == 1) {
         job_rank_lost(t->node[0].fake.job[0], n);
     } else {
@@ -348,6 +410,8 @@ static inline void tree_step(struct fake_tree *t, const char *step, size_t piece
         tree_control(t, step + 1);
     else if (*step == '?')
         tree_event(t, step + 1);
+    else if (*step == '*')
+        fake_step(&t->node[0].fake, step, piece);
     else
         fake_step(tree_fake(t, *step), step, piece);
     if (!t->stopped)

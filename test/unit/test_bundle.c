@@ -21,6 +21,8 @@ static void fill(struct bundle *b)
     plan_init(p);
     b->cwd = strdup("/a b\n\xff");
     b->jobid = strdup("job-1");
+    b->spawner = strdup("job");
+    b->trace = true;
     p->remote = (struct launch_options){
         .launcher = LAUNCHER_TCP, .exec = strdup("srun"), .forward_x = true,
         .proxy = strdup("/p"), .stage_proxy = true, .tree_width = 3, .flat_hosts = 4,
@@ -38,11 +40,13 @@ static void fill(struct bundle *b)
     p->pmi1_subversion = 2;
     p->keep_going = true;
     p->verbose = 3;
+    p->dims = strdup("3,2");
     plan_add_host(p, "here")->local = true;
     h = plan_add_host(p, "there");
     h->user = strdup("alice");
     h->slots = 2;
     h->binding = strdup("user:0,2");
+    h->coords = strdup("2,1");
     plan_add_host(p, "fe80::1");
     a = plan_add_app(p);
     a->n = 3;
@@ -57,7 +61,7 @@ static void fill(struct bundle *b)
     b->envs = calloc(2, sizeof *b->envs);
     strlist_add(&b->envs[0], "A=1=2");
     strlist_add(&b->envs[0], "B=\n");
-    assert_int_equal(place_ranks(p, &b->place, &e), 0);
+    assert_int_equal(place_ranks(p, NULL, &b->place, &e), 0);
 }
 
 static void same_text(const char *a, const char *b)
@@ -95,6 +99,7 @@ static void same_options(const struct plan *a, const struct plan *b)
 {
     same_launch(&a->remote, &b->remote);
     same_text(a->label, b->label);
+    same_text(a->dims, b->dims);
     same_text(a->outfile, b->outfile);
     same_text(a->errfile, b->errfile);
     assert_int_equal(a->output_from, b->output_from);
@@ -115,6 +120,7 @@ static void same_hosts(const struct plan *a, const struct plan *b)
         same_text(a->hosts[i].name, b->hosts[i].name);
         same_text(a->hosts[i].user, b->hosts[i].user);
         same_text(a->hosts[i].binding, b->hosts[i].binding);
+        same_text(a->hosts[i].coords, b->hosts[i].coords);
         assert_int_equal(a->hosts[i].slots, b->hosts[i].slots);
         assert_int_equal(a->hosts[i].local, b->hosts[i].local);
     }
@@ -136,6 +142,8 @@ static void same(const struct bundle *a, const struct bundle *b)
 {
     same_text(a->cwd, b->cwd);
     same_text(a->jobid, b->jobid);
+    same_text(a->spawner, b->spawner);
+    assert_int_equal(a->trace, b->trace);
     assert_int_equal(a->umask, b->umask);
     same_options(&a->plan, &b->plan);
     same_hosts(&a->plan, &b->plan);

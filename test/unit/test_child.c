@@ -332,6 +332,84 @@ static void test_bad_descriptor(void **state)
     assert_int_equal(errno, EBADF);
 }
 
+/* Side by side: each has its own arguments, environment and output; some are not to be
+ * had, and are told; our signals and descriptors are as before. */
+enum { MANY = 40 };
+
+static void start_many(int most)
+{
+    char words[MANY][20], vars[MANY][20];
+    const char *argv[MANY][5], *env[MANY][3];
+    struct children cs;
+    struct inherited user;
+    sigset_t before, after;
+    int out[MANY];
+
+    inherited_save(&user);
+    sigprocmask(SIG_BLOCK, NULL, &before);
+    for (int done = 0; done < MANY; done += cs.n, children_clear(&cs)) {
+        const char *step;
+
+        assert_int_equal(children_init(&cs, most), 0);
+        while (cs.n < cs.most && done + cs.n < MANY) {
+            int i = done + cs.n, fd[2];
+            bool bad = i % 5 == 3;
+
+            snprintf(words[i], sizeof words[i], "word-%d", i);
+            snprintf(vars[i], sizeof vars[i], "V=%d", i);
+            memcpy(argv[i], (const char *[]){ "sh", "-c", "echo $0 $V", words[i], NULL },
+                   sizeof argv[i]);
+            memcpy(env[i], (const char *[]){ vars[i], "PATH=/bin", NULL }, sizeof env[i]);
+            assert_int_equal(pipe2(fd, O_CLOEXEC), 0);
+            out[i] = fd[0];
+            children_add(&cs, &(struct child_spec){
+                .path = bad ? "/no/such" : "/bin/sh", .argv = (char *const *)argv[i],
+                .envp = (char *const *)env[i], .in = 0, .out = fd[1], .err = 2, .keep = -1,
+                .user = &user });
+            close(fd[1]);
+        }
+        for (int k = 0; k < cs.n; k++) {
+            int i = done + k, status;
+            pid_t pid = children_end(&cs, k, &step);
+
+            if (i % 5 == 3) {
+                assert_int_equal(pid, -1);
+                assert_int_equal(errno, ENOENT);
+                assert_string_equal(step, "exec");
+                continue;
+            }
+            assert_true(pid > 0);
+            assert_int_equal(getpgid(pid), pid);
+            assert_int_equal(waitpid(pid, &status, 0), pid);
+            assert_int_equal(status, 0);
+        }
+    }
+    for (int i = 0; i < MANY; i++) {
+        char text[40] = "", want[40] = "";
+        ssize_t n = read(out[i], text, sizeof text - 1);
+
+        if (i % 5 != 3)
+            snprintf(want, sizeof want, "word-%d %d\n", i, i);
+        assert_int_equal(n, strlen(want));
+        assert_string_equal(text, want);
+        close(out[i]);
+    }
+    sigprocmask(SIG_BLOCK, NULL, &after);
+    for (int s = 1; s < NSIG; s++)
+        assert_int_equal(sigismember(&after, s), sigismember(&before, s));
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);    /* none was left */
+}
+
+static void test_many(void **state)
+{
+    (void)state;
+    if (!has_vfork())
+        skip();
+    start_many(1);
+    start_many(7);
+    start_many(MANY);
+}
+
 /* A text file without "#!" is given to sh, as execvp does it. */
 static void test_bare_script(void **state)
 {
@@ -436,6 +514,7 @@ int main(void)
         cmocka_unit_test(test_restored), cmocka_unit_test(test_ignored),
         cmocka_unit_test(test_in_place),
         cmocka_unit_test(test_failures), cmocka_unit_test(test_bad_descriptor),
+        cmocka_unit_test(test_many),
         cmocka_unit_test(test_bare_script), cmocka_unit_test(test_find),
     };
 

@@ -1,10 +1,4 @@
-/* test_client.c - the client against a server that plays a script.
- *
- * The server is a thread at the other end of a socketpair.  It reads a request,
- * plays the next line of its script, and so on.  A line that begins with "cmd=" is
- * framed for it (the first, init, is a PMI-1 line); one that begins with '!' goes
- * out as it is, without the '!', and one with '$' does and ends the connection; @
- * stands for the thrid of the request; "" and the end of the script end it, too.
+/* test_client.c - the client against a server that plays a script (fake_server.h).
  * Whether a call hangs is seen by alarm(); nothing else here depends on time. */
 #define PMI2_USE_SLURM_INFO          /* PMI2_Job_Spawn is then the symbol */
 #include "pmi2/client.h"
@@ -25,184 +19,8 @@
 
 #include <cmocka.h>
 
+#include "test/unit/fake_server.h"
 #include "test/unit/fault.h"
-
-#define INIT_OK "cmd=response_to_init rc=0 pmi_version=2 pmi_subversion=0"
-#define FULL                                                                            \
-    "cmd=fullinit-response;rc=0;pmi-version=2;pmi-subversion=0;rank=1;size=4;appnum=2;" \
-    "debugged=FALSE;pmiverbose=FALSE;"
-#define FULL_THRID FULL "extensions=more,thrid;"
-#define BYE        "cmd=finalize-response;rc=0;"
-#define BYE_THRID  "cmd=finalize-response;thrid=@;rc=0;"
-#define GOT        "cmd=kvs-get-response;rc=0;"
-#define GOT_THRID  "cmd=kvs-get-response;thrid=@;rc=0;"
-
-enum { LINES = 32, SEEN = 512 };
-
-struct fake {
-    int               fd;
-    const char *const *script;
-    bool              bytewise;      /* one write a byte */
-    char              seen[LINES][SEEN];  /* requests, without length, cut */
-    int               requests;
-    pthread_t         thread;
-};
-
-/* ------------------------------------------------------------- fake server */
-
-static void fake_write(struct fake *f, const char *data, size_t n)
-{
-    for (size_t at = 0; at < n;) {
-        ssize_t w = send(f->fd, data + at, f->bytewise ? 1 : n - at, MSG_NOSIGNAL);
-
-        if (w < 0)
-            return;                      /* the client has gone: its test will say */
-        at += (size_t)w;
-    }
-}
-
-static bool fake_read(int fd, char *to, size_t n)
-{
-    for (size_t at = 0; at < n;) {
-        ssize_t r = read(fd, to + at, n - at);
-
-        if (r <= 0)
-            return false;
-        at += (size_t)r;
-    }
-    return true;
-}
-
-static bool read_line(int fd, char *to, size_t max)
-{
-    size_t n = 0;
-
-    while (n + 1 < max && fake_read(fd, to + n, 1))
-        if (to[n++] == '\n') {
-            to[n - 1] = '\0';
-            return true;
-        }
-    return false;
-}
-
-/* One PMI-2 request into a heap text, or NULL at the end. */
-static char *read_frame(int fd)
-{
-    char head[7] = "", *body;
-    size_t n;
-
-    if (!fake_read(fd, head, 6))
-        return NULL;
-    n = strtoul(head, NULL, 10);
-    body = calloc(1, n + 1);
-    if (fake_read(fd, body, n))
-        return body;
-    free(body);
-    return NULL;
-}
-
-static void thrid_of(const char *req, char *out, size_t max)
-{
-    const char *at = strstr(req, ";thrid=");
-    size_t n = at ? strcspn(at + 7, ";") : 0;
-
-    n = n < max ? n : max - 1;
-    memcpy(out, at ? at + 7 : "", n);
-    out[n] = '\0';
-}
-
-/* Send a body in its frame, the thrid of req for every @. */
-static void send_framed(struct fake *f, const char *body, const char *req)
-{
-    char thrid[32], *out = malloc(strlen(body) * 32 + 16), head[8];
-    size_t n = 6;
-
-    thrid_of(req, thrid, sizeof thrid);
-    for (const char *s = body; *s; s++) {
-        const char *piece = *s == '@' ? thrid : s;
-        size_t len = *s == '@' ? strlen(thrid) : 1;
-
-        memcpy(out + n, piece, len);
-        n += len;
-    }
-    snprintf(head, sizeof head, "%6u", (unsigned)(n - 6) % 1000000);
-    memcpy(out, head, 6);
-    fake_write(f, out, n);
-    free(out);
-}
-
-/* Play one line; false: the connection is to be closed. */
-static bool play(struct fake *f, int i, const char *req)
-{
-    const char *line = f->script[i];
-
-    if (!line || !*line)
-        return false;
-    if (*line == '!' || *line == '$')
-        fake_write(f, line + 1, strlen(line + 1));
-    else if (i == 0) {
-        fake_write(f, line, strlen(line));
-        fake_write(f, "\n", 1);
-    } else {
-        send_framed(f, line, req);
-    }
-    return *line != '$' && f->script[i + 1];
-}
-
-static void *fake_run(void *arg)
-{
-    struct fake *f = arg;
-    bool more = read_line(f->fd, f->seen[0], SEEN);
-    char *req = NULL;
-
-    for (int i = 0; more && i < LINES; i++) {
-        f->requests = i + 1;
-        if (i)
-            snprintf(f->seen[i], SEEN, "%.*s", SEEN - 1, req);
-        more = play(f, i, f->seen[i]);
-        free(req);
-        req = more ? read_frame(f->fd) : NULL;
-        more = req != NULL;
-    }
-    free(req);
-    close(f->fd);
-    return NULL;
-}
-
-/* Start the fake; the client's descriptor. */
-static int fake_start(struct fake *f, const char *const *script, bool bytewise)
-{
-    int sv[2];
-
-    memset(f, 0, sizeof *f);
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv), 0);
-    f->fd = sv[1];
-    f->script = script;
-    f->bytewise = bytewise;
-    assert_int_equal(pthread_create(&f->thread, NULL, fake_run, f), 0);
-    return sv[0];
-}
-
-static void fake_join(struct fake *f)
-{
-    pthread_join(f->thread, NULL);
-}
-
-static const struct client_id id_of_1 = { "job7", "1" };
-
-/* A client that is open, and the fake that it talks to. */
-static void start(struct client *c, struct fake *f, const char *const *script)
-{
-    struct err e = { 0 };
-
-    assert_int_equal(client_open_fd(c, fake_start(f, script, false), &id_of_1, &e), 0);
-}
-
-static void assert_has(const char *text, const char *part)
-{
-    if (!strstr(text, part))
-        fail_msg("\"%s\" does not have \"%s\"", text, part);
-}
 
 /* ---------------------------------------------------------------- opening */
 
@@ -569,14 +387,14 @@ static void test_commands(void **state)
     assert_false(found);
     assert_int_equal(client_get_attr(&c, false, "a", false, &out, &found, &e), -1);
     assert_string_equal(e.text, "info-getjobattr: broken");
-    assert_int_equal(client_publish(&c, "n", "p", &e), 0);
-    assert_int_equal(client_lookup(&c, "n", &out, &e), -1);
-    assert_int_equal(client_lookup(&c, "n", &out, &e), 0);
-    assert_int_equal(client_lookup(&c, "n", &out, &e), 0);
+    assert_int_equal(client_publish(&c, "n", 0, NULL, "p", &e), 0);
+    assert_int_equal(client_lookup(&c, "n", 0, NULL, &out, &e), -1);
+    assert_int_equal(client_lookup(&c, "n", 0, NULL, &out, &e), 0);
+    assert_int_equal(client_lookup(&c, "n", 0, NULL, &out, &e), 0);
     assert_string_equal(buf_bytes(&out), "j1xpv");
     assert_int_equal(client_unpublish(&c, "n", &e), -1);
-    assert_int_equal(client_connect(&c, "o", &e), 0);
-    assert_int_equal(client_connect(&c, "o", &e), -1);
+    assert_int_equal(client_connect(&c, "o", NULL, &e), 0);
+    assert_int_equal(client_connect(&c, "o", NULL, &e), -1);
     assert_int_equal(client_disconnect(&c, "o", &e), 0);
     assert_int_equal(client_ring(&c, "m", &pos, &out, &right, &e), 0);
     assert_int_equal(pos, 3);
@@ -612,6 +430,14 @@ static void test_checks(void **state)
         { "surrogate", "k", "\xed\xa0\x80", ERR_INVALID_VAL },
         { "long value", "k", value, ERR_VAL_LENGTH },
     };
+    const struct client_info no_key = { "", "v" }, no_value = { "wait", NULL };
+    const struct { int n; const struct client_info *of; const char *why; } infos[] = {
+        { -1, &no_key, "name-lookup: -1 info pairs, at most 4" },
+        { 5, &no_key, "name-lookup: 5 info pairs, at most 4" },
+        { 1, NULL, "name-lookup: no info pairs" },
+        { 1, &no_key, "name-lookup: no info key" },
+        { 1, &no_value, "name-lookup: no info value" },
+    };
 
     (void)state;
     memset(key, 'k', 65);
@@ -629,11 +455,15 @@ static void test_checks(void **state)
     assert_int_equal(client_get(&c, NULL, -1, key, &out, &found, &e), -1);
     assert_int_equal(client_get(&c, "\xff", -1, "k", &out, &found, &e), -1);
     assert_int_equal(client_get_attr(&c, true, "", false, &out, &found, &e), -1);
-    assert_int_equal(client_publish(&c, name, "p", &e), -1);
+    assert_int_equal(client_publish(&c, name, 0, NULL, "p", &e), -1);
     assert_int_equal(e.code, ERR_LENGTH);
-    assert_int_equal(client_publish(&c, "n", NULL, &e), -1);
-    assert_int_equal(client_lookup(&c, NULL, &out, &e), -1);
-    assert_int_equal(client_connect(&c, NULL, &e), -1);
+    assert_int_equal(client_publish(&c, "n", 0, NULL, NULL, &e), -1);
+    assert_int_equal(client_lookup(&c, NULL, 0, NULL, &out, &e), -1);
+    for (i = 0; i < sizeof infos / sizeof *infos; i++) {
+        assert_int_equal(client_lookup(&c, "n", infos[i].n, infos[i].of, &out, &e), -1);
+        assert_string_equal(e.text, infos[i].why);
+    }
+    assert_int_equal(client_connect(&c, NULL, NULL, &e), -1);
     assert_int_equal(client_close(&c, &e), 0);
     fake_join(&f);
     assert_int_equal(f.requests, 3);     /* nothing of this went out */
@@ -1212,6 +1042,89 @@ static void test_env(void **state)
     clear_env();
 }
 
+static const struct {
+    const char *name, *value;    /* in the environment; NULL: not set */
+    bool        node, told;      /* told: the server says that it is right */
+    const char *key, *want;      /* want NULL: the server is asked, and says "asked" */
+} constant_cases[] = {
+    { "PMI_UNIVERSE_SIZE", "12", false, true, "universeSize", "12" },
+    { "PMI_PROCESS_MAPPING", "(vector,(0,2,2))", false, true, "PMI_process_mapping",
+      "(vector,(0,2,2))" },
+    { "PMI_LOCAL_RANKS", "2,3", true, true, "localRanks", "2,3" },
+    { "PMI_LOCAL_RANKS", "2,3", false, true, "localRanks", "2,3" },
+    { "MPI_LOCALNRANKS", "2", true, true, "localRanksCount", "2" },
+    { "PMI_UNIVERSE_SIZE", NULL, false, true, "universeSize", NULL },
+    { "PMI_UNIVERSE_SIZE", "12", true, true, "universeSize", NULL },
+    { "PMI_UNIVERSE_SIZE", "12", false, false, "universeSize", NULL },
+    { "PMI_UNIVERSE_SIZE", "12", false, true, "hasNameServ", NULL },
+};
+
+/* What is in the environment costs no request: they are counted. */
+static void test_constants(void **state)
+{
+    (void)state;
+    clear_env();
+    for (size_t i = 0; i < sizeof constant_cases / sizeof *constant_cases; i++) {
+        const char *script[] = { INIT_OK, constant_cases[i].told ? FULL "extensions=constants;"
+                                 : FULL, constant_cases[i].want ? BYE : constant_cases[i].node
+                                 ? "cmd=info-getnodeattr-response;rc=0;found=TRUE;value=asked;"
+                                 : "cmd=info-getjobattr-response;rc=0;found=TRUE;value=asked;",
+                                 BYE, NULL };
+        const char *want = constant_cases[i].want ? constant_cases[i].want : "asked";
+        struct client c = CLIENT_INIT(c);
+        struct buf out = BUF_INIT;
+        struct err e = { 0 };
+        bool found = false;
+        struct fake f;
+
+        print_message("  %s for %s\n", constant_cases[i].name, constant_cases[i].key);
+        set_env(constant_cases[i].name, constant_cases[i].value);
+        assert_int_equal(client_open_fd(&c, fake_start(&f, script, false), &id_of_1, &e), 0);
+        unsetenv(constant_cases[i].name);        /* it was read once, by init */
+        for (int n = 0; n < (constant_cases[i].want ? 3 : 1); n++) {
+            buf_reset(&out);
+            assert_int_equal(client_get_attr(&c, constant_cases[i].node, constant_cases[i].key,
+                                             false, &out, &found, &e), 0);
+            assert_true(found);
+            assert_string_equal(buf_bytes(&out), want);
+        }
+        assert_int_equal(client_close(&c, &e), 0);
+        assert_int_equal(client_get_attr(&c, constant_cases[i].node, constant_cases[i].key,
+                                         false, &out, &found, &e), -1);
+        assert_int_equal(e.code, ERR_INIT);
+        fake_join(&f);
+        assert_int_equal(f.requests, constant_cases[i].want ? 3 : 4);
+        buf_clear(&out);
+    }
+}
+
+/* The hint goes to a server that knows it, and to no other. */
+static void test_read_only(void **state)
+{
+    static const struct { const char *full, *request; } rows[] = {
+        { FULL, "cmd=kvs-put;key=k;value=v;" },
+        { FULL "extensions=read-only;", "cmd=kvs-put;key=k;value=v;read-only=TRUE;" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *script[] = { INIT_OK, rows[i].full, "cmd=kvs-put-response;rc=0;",
+                                 "cmd=kvs-put-response;rc=4;errmsg=key k is read-only;", BYE,
+                                 NULL };
+        struct client c = CLIENT_INIT(c);
+        struct err e = { 0 };
+        struct fake f;
+
+        assert_int_equal(client_open_fd(&c, fake_start(&f, script, false), &id_of_1, &e), 0);
+        assert_int_equal(client_put_read_only(&c, "k", "v", &e), 0);
+        assert_int_equal(client_put(&c, "k", "w", &e), -1);
+        assert_int_equal(e.code, ERR_INVALID_KEY);
+        assert_int_equal(client_close(&c, &e), 0);
+        fake_join(&f);
+        assert_string_equal(f.seen[2], rows[i].request);
+    }
+}
+
 static void *accept_run(void *arg)
 {
     struct fake *f = arg;
@@ -1288,10 +1201,22 @@ static void test_singleton(void **state)
     assert_int_equal(client_get_attr(&c, false, "no-such", false, &out, &found, &e), 0);
     assert_false(found);
     assert_int_equal(client_ring(&c, "me", &pos, &out, &right, &e), 0);
-    assert_int_equal(client_publish(&c, "n", "p", &e), -1);
-    assert_has(e.text, "needs a launcher");
-    assert_int_equal(client_connect(&c, "j", &e), -1);
+    setenv("PMI2_LAUNCHER", "/no/such/launcher", 1);
+    assert_int_equal(client_publish(&c, "n", 0, NULL, "p", &e), -1);
+    assert_has(e.text, "name-publish: this process was started without a launcher, and cannot "
+                       "start /no/such/launcher: No such file");
+    assert_int_equal(client_connect(&c, "j", NULL, &e), -1);
+    setenv("PMI2_LAUNCHER", "/bin/true", 1);
+    assert_int_equal(client_lookup(&c, "n", 0, NULL, &out, &e), -1);
+    assert_has(e.text, "closed the connection");
+    setenv("PMI2_LAUNCHER", "", 1);
+    assert_int_equal(client_unpublish(&c, "n", &e), -1);
+    assert_has(e.text, "it starts none");
+    unsetenv("PMI2_LAUNCHER");
     assert_int_equal(client_disconnect(&c, "j", &e), -1);
+    assert_has(e.text, "not connected");
+    assert_int_equal(client_state(&c), CLIENT_SINGLE);
+    check_get(&c, "second", NULL);
     assert_int_equal(client_close(&c, &e), 0);
     assert_int_equal(client_put(&c, "k", "v", &e), -1);
     assert_int_equal(e.code, ERR_INIT);
@@ -1505,6 +1430,8 @@ int main(void)
         cmocka_unit_test(test_spawn_checks),
         cmocka_unit_test(test_abort),
         cmocka_unit_test(test_env),
+        cmocka_unit_test(test_constants),
+        cmocka_unit_test(test_read_only),
         cmocka_unit_test(test_port),
         cmocka_unit_test(test_singleton),
         cmocka_unit_test(test_library),

@@ -155,6 +155,50 @@ static void test_rank_too_small(void **state)
     assert_int_equal(env_rank_vars(&ranks[0].rank, text, needed, vars, NULL), 7);
 }
 
+static const int three[] = { 1, 4, 6 };
+static const struct {
+    const char *name;
+    struct env_constants k;
+    const char *want;
+} constants[] = {
+    { "all", { 8, 1, "(vector,(0,1,8))", three, 3 },
+      "PMI_UNIVERSE_SIZE=8 PMI_APPNUM=1 PMI_PROCESS_MAPPING=(vector,(0,1,8)) "
+      "PMI_LOCAL_RANKS=1,4,6" },
+    { "no universe", { -1, 0, "(vector,(0,1,1))", three, 1 },
+      "PMI_APPNUM=0 PMI_PROCESS_MAPPING=(vector,(0,1,1)) PMI_LOCAL_RANKS=1" },
+};
+
+static void test_constants(void **state)
+{
+    int many[2000];
+    char mapping[5000];
+    struct env_constants large = { 1, 0, mapping, many, 2000 };
+    struct strlist out = { 0 };
+    struct err e = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(constants); i++) {
+        struct buf got = BUF_INIT;
+
+        print_message("  %s\n", constants[i].name);
+        assert_int_equal(env_add_constants(&constants[i].k, &out, &e), 0);
+        for (size_t k = 0; k < out.n; k++) {
+            buf_printf(&got, "%s%s", k ? " " : "", out.v[k]);
+            assert_true(env_is_ours(out.v[k], env_name_len(out.v[k])));
+        }
+        assert_string_equal(buf_bytes(&got), constants[i].want);
+        buf_clear(&got);
+        strlist_clear(&out);
+    }
+    for (int i = 0; i < 2000; i++)
+        many[i] = i;
+    memset(mapping, 'x', sizeof mapping - 1);
+    mapping[sizeof mapping - 1] = '\0';
+    assert_int_equal(env_add_constants(&large, &out, &e), 0);
+    assert_int_equal(out.n, 2);          /* what is too long is left out */
+    strlist_clear(&out);
+}
+
 static void test_get(void **state)
 {
     (void)state;
@@ -170,6 +214,7 @@ int main(void)
         cmocka_unit_test(test_build),
         cmocka_unit_test(test_rank),
         cmocka_unit_test(test_rank_too_small),
+        cmocka_unit_test(test_constants),
         cmocka_unit_test(test_get),
     };
 

@@ -14,8 +14,9 @@
 #define N_OF(a) (sizeof (a) / sizeof *(a))
 
 static const struct rank_end ends[] = {
-    { 0, 0, 1, 0 }, { 1, 9, 4194304, 1 }, { 999999, 0xff00, 77, 2 },
-    { 5, RANK_NEVER_RAN, 0, 0 }, { INT_MAX, INT_MIN, INT_MAX, -1 }, { -1, 139, -1, 0 },
+    { 0, 0, 1, 0, 0 }, { 1, 9, 4194304, 1, 1 }, { 999999, 0xff00, 77, 2, 70000 },
+    { 5, RANK_NEVER_RAN, 0, 0, 0 }, { INT_MAX, INT_MIN, INT_MAX, -1, INT_MAX },
+    { -1, 139, -1, 0, -1 },
 };
 
 static void test_there_and_back(void **state)
@@ -28,7 +29,7 @@ static void test_there_and_back(void **state)
     (void)state;
     for (size_t i = 0; i < N_OF(ends); i++)
         events_add(&b, &ends[i]);
-    assert_int_equal(b.len, 16 * N_OF(ends));
+    assert_int_equal(b.len, 20 * N_OF(ends));
     at = buf_bytes(&b);
     len = b.len;
     for (size_t i = 0; i < N_OF(ends); i++) {
@@ -42,19 +43,19 @@ static void test_there_and_back(void **state)
 /* The bytes themselves: other machines read them. */
 static void test_bytes(void **state)
 {
-    struct rank_end x = { 1, 0x0102, 0x10203, 2 };
+    struct rank_end x = { 1, 0x0102, 0x10203, 2, 0x0405 };
     struct buf b = BUF_INIT;
 
     (void)state;
     events_add(&b, &x);
-    assert_memory_equal(buf_bytes(&b), "\1\0\0\0\2\1\0\0\3\2\1\0\2\0\0\0", 16);
+    assert_memory_equal(buf_bytes(&b), "\1\0\0\0\2\1\0\0\3\2\1\0\2\0\0\0\5\4\0\0", 20);
     buf_clear(&b);
 }
 
 static void test_cut(void **state)
 {
     (void)state;
-    for (size_t n = 1; n < 16; n++) {
+    for (size_t n = 1; n < 20; n++) {
         char *data = calloc(n, 1);
         const char *at = data;
         size_t len = n;

@@ -172,6 +172,36 @@ static const struct story stories[] = {
     { "fault tolerant: those who come later too", .size = 3, .options = FT, .steps = { "0+1",
         "1+1", "2x", "0> cmd=barrier_in\n", "0< cmd=barrier_out rc=14 msg=rank_2_has_ended\n",
         "1> cmd=barrier_in\n", "1< cmd=barrier_out rc=14 msg=rank_2_has_ended\n" } },
+    { "fault tolerant: once each was told, they go on", .size = 4, .options = FT, .steps = {
+        "0+1", "1+1", "2+1", "3+1", "2x", "0> cmd=barrier_in\n",
+        "0< cmd=barrier_out rc=14 msg=rank_2_has_ended\n", "0> cmd=barrier_in\n", "0=",
+        "1> cmd=barrier_in\n", "1< cmd=barrier_out rc=14 msg=rank_2_has_ended\n",
+        "1> cmd=barrier_in\n", "0=", "3> cmd=barrier_in\n",
+        "3< cmd=barrier_out rc=14 msg=rank_2_has_ended\n", "0=", "3> cmd=barrier_in\n",
+        "0< cmd=barrier_out rc=0\n", "1< cmd=barrier_out rc=0\n",
+        "3< cmd=barrier_out rc=0\n", "3> cmd=barrier_in\n", "0> cmd=barrier_in\n",
+        "1> cmd=barrier_in\n", "0< cmd=barrier_out rc=0\n", "1< cmd=barrier_out rc=0\n",
+        "3< cmd=barrier_out rc=0\n" } },
+    { "fault tolerant: two die, one after the other", .size = 3, .options = FT, .steps = { "0+1",
+        "1+1", "2+1", "2x", "0> cmd=barrier_in\n",
+        "0< cmd=barrier_out rc=14 msg=rank_2_has_ended\n", "0> cmd=barrier_in\n", "1x",
+        "0< cmd=barrier_out rc=14 msg=rank_1_has_ended\n", "0> cmd=barrier_in\n",
+        "0< cmd=barrier_out rc=0\n" } },
+    { "fault tolerant: two die at once", .size = 3, .options = FT, .steps = { "0+1", "1x", "2x",
+        "0> cmd=barrier_in\n", "0< cmd=barrier_out rc=14 msg=ranks_1,2_have_ended\n",
+        "0> cmd=barrier_in\n", "0< cmd=barrier_out rc=0\n" } },
+    { "fault tolerant: who was in and died does not count for a fence of another tag",
+      .size = 3, .options = FT, .steps = { "0+12", "1+12", "2+12",
+        "2> cmd=barrier_in group=WORLD:5\n", "0> cmd=barrier_in group=WORLD:5\n", "2.", "2x",
+        "0> cmd=barrier_in\n", "0< cmd=barrier_out rc=14 msg=rank_2_has_ended\n", "0=",
+        "1> cmd=barrier_in group=WORLD:5\n", "0< " OUT("5"), "1< " OUT("5") } },
+    { "fault tolerant: NODE is a fence of its own", .size = 3, .options = FT, .steps = { "0+12",
+        "1+12", "2x", "0> cmd=barrier_in group=NODE\n",
+        "0< cmd=barrier_out rc=14 msg=rank_2_has_ended\n",
+        "1> cmd=barrier_in group=NODE\n", "1< cmd=barrier_out rc=14 msg=rank_2_has_ended\n",
+        "0> cmd=barrier_in group=NODE\n", "1> cmd=barrier_in group=NODE\n", "0< " OUT("0"),
+        "1< " OUT("0"), "0> cmd=barrier_in\n",
+        "0< cmd=barrier_out rc=14 msg=rank_2_has_ended\n" } },
     { "fault tolerant: the survivors' group works", .size = 3, .options = FT, .steps = {
         "0+12", "1+12", "2x", "0> cmd=barrier_in group=0,1:1\n",
         "1> cmd=barrier_in group=0,1:1\n", "0< " OUT("1"), "1< " OUT("1") } },
@@ -232,7 +262,7 @@ static void test_many_ranks(void **state)
     (void)state;
     assert_non_null(f);
     assert_true(fake_open(f, &(struct story){ .size = 1 }));
-    j = fake_job(f, "many", RANKS, 0, NULL);
+    j = fake_job(f, "many", RANKS, 0, NULL, NULL);
     assert_non_null(j);
     for (int r = 0; r < RANKS; r++) {
         char text[sizeof hello];

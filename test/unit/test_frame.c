@@ -355,6 +355,12 @@ static const struct {
     "F|cmd=kvs-fence;\nF|cmd=kvs-fence;\n", NULL },
   { "six NULs too many", WIRE_2, S("    20cmd=kvs-fence;\0\0\0\0\0\0"), "F|cmd=kvs-fence;\n",
     NULL },
+  { "six too many once, then other ones",
+    WIRE_2, S("    20cmd=kvs-fence;\0bcdef    20cmd=kvs-fence;a\0b=c;    20cmd=kvs-fence;key=a;"
+              "    14cmd=kvs-fence;"),
+    "F|cmd=kvs-fence;\nF|cmd=kvs-fence;\nF|cmd=kvs-fence;\nF|cmd=kvs-fence;\n", NULL },
+  { "other ones from a client that counted right",
+    WIRE_2, S("    20cmd=kvs-fence;a\0b=c;"), "", "byte 21: NUL" },
   { "one NUL too many",  WIRE_2, S("    15cmd=kvs-fence;\0"), "F|cmd=kvs-fence;\n", NULL },
   { "seven too many",    WIRE_2, S("    21cmd=kvs-fence;\0bcdefg"), "", "byte 20: NUL" },
   { "junk NUL behind text that is not closed",

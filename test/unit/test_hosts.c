@@ -327,7 +327,7 @@ static void test_arranged(void **state)
     assert_int_equal(hosts_skip_local(&h, &e), 0);
     assert_int_equal(hosts_order(&h, false, &e), 0);
     h.fixed = p.nhosts;
-    assert_int_equal(hosts_pick(&h, "b,localhost,c:2,e:2,b,e", &a, &slots, &e), 0);
+    assert_int_equal(hosts_pick(&h, "b,localhost,c:2,e:2,b,e", NULL, &a, &slots, &e), 0);
     got = describe(&p);
     assert_string_equal(got, "a:1 d:1 c:3 b:3 e:3");
     assert_int_equal(slots, 3 + 2 + 2 + 1);

@@ -520,9 +520,39 @@ static void test_random(void **state)
     kvs_free(kvs);
 }
 
+/* A key that is fixed is put no more, through all that happens to the store, until it is
+ * removed. */
+static void test_fixed(void **state)
+{
+    struct kvs *k = kvs_new(1, 1 << 16);
+    struct kvs_entry en;
+    struct err e = { 0 };
+
+    (void)state;
+    assert_non_null(k);
+    kvs_fix(k, "none");
+    assert_int_equal(kvs_put(k, 1, "k", "v", 1, &e), 0);
+    assert_int_equal(kvs_get(k, "k", &en), 1);
+    assert_false(en.fixed);
+    kvs_fix(k, "k");
+    for (int i = 0; i < 5000; i++)       /* grown and swept */
+        assert_int_equal(kvs_put(k, 2, i % 2 ? "a" : "b", "0123456789", 10, &e), 0);
+    assert_int_equal(kvs_put(k, 2, "k", "w", 1, &e), -1);
+    assert_int_equal(e.code, ERR_INVALID_KEY);
+    assert_int_equal(kvs_get(k, "k", &en), 1);
+    assert_true(en.fixed);
+    assert_string_equal(en.value, "v");
+    assert_int_equal(kvs_remove(k, "k"), 1);
+    assert_int_equal(kvs_put(k, 2, "k", "w", 1, &e), 0);
+    assert_int_equal(kvs_get(k, "k", &en), 1);
+    assert_false(en.fixed);
+    kvs_free(k);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fixed),
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_story),
         cmocka_unit_test(test_similar_keys),

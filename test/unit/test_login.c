@@ -635,7 +635,7 @@ static const struct { const char *name, *text, *error; } hellos[] = {
     { "ssh", "SSH-2.0-OpenSSH\r\n", NOT_OURS },
     { "an empty line", "\n", NOT_OURS },
     { "a later version", "mpiexec_lite-login 2 whatever\n",
-      "the launcher logs proxies in by version 2, this proxy by version 1: install the same "
+      "the launcher logs in by version 2, this program by version 1: install the same "
       "mpiexec_lite on all nodes" },
     { "a giant version", "mpiexec_lite-login 99999999999999999999 x\n", STRANGE },
     { "no version", "mpiexec_lite-login  " HEX32 HEX32 "\n", STRANGE },
@@ -826,6 +826,109 @@ static void test_no_memory(void **state)
     }
 }
 
+/* --- another purpose: names ----------------------------------------------------- */
+
+static uid_t trusted;                    /* beside our own */
+
+static bool trusts(void *host, uid_t uid)
+{
+    (void)host;
+    return uid == UID || uid == trusted;
+}
+
+static struct end make_names(uid_t uid)
+{
+    return (struct end){ .conf = { .purpose = LOGIN_NAMES, .job = "", .address = "10.0.0.1:9",
+                                   .uid = uid, .nodes = 1, .trusts = trusts } };
+}
+
+/* A user's launcher at root's server, say: each credential is for the other's uid. */
+static void test_name_server(void **state)
+{
+    static const struct { uid_t server, client, trusted; const char *error; } cases[] = {
+        { UID, UID, UID, NULL },
+        { 0, UID, 0, NULL },
+        { UID, 0, 0, NULL },
+        { 0, 4294967294, 4294967294, "the name server is uid 0's, who is not trusted" },
+        { 7, UID, 0, "the name server is uid 7's, who is not trusted" },
+        { UID, 7, 0, "the credential is uid 7's, want 1000" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        struct end c = make_names(cases[i].client), s = make_names(cases[i].server);
+        enum login_want w;
+
+        print_message("  server %u, client %u\n", (unsigned)cases[i].server,
+                      (unsigned)cases[i].client);
+        set_up();
+        trusted = cases[i].trusted;
+        start(&c, &s);
+        w = pass(&s, &c, 1000);
+        if (cases[i].error && w == LOGIN_REFUSED) {
+            assert_refused(&c, w, cases[i].error);
+        } else {
+            assert_int_equal(c.l.reader, cases[i].server);
+            assert_int_equal(serve(&c, w), LOGIN_READ);
+            munge.uid = cases[i].client;
+            w = serve(&s, pass(&c, &s, 1000));
+            if (cases[i].error) {
+                assert_refused(&s, w, cases[i].error);
+            } else {
+                assert_int_equal(w, LOGIN_ACCEPTED);
+                assert_int_equal(s.l.peer, cases[i].client);
+                assert_int_equal(s.l.reader, cases[i].client);
+                munge.uid = cases[i].server;
+                assert_int_equal(serve(&c, pass(&s, &c, 1000)), LOGIN_ACCEPTED);
+                assert_memory_equal(c.l.keys.send, s.l.keys.recv, SEAL_KEY);
+            }
+        }
+        end_clear(&c);
+        end_clear(&s);
+    }
+}
+
+/* Who says that he is one, and proves to be another whom we would trust, too. */
+static void test_names_uid(void **state)
+{
+    struct end c = make_names(UID), s = make_names(0);
+
+    (void)state;
+    set_up();
+    trusted = 0;
+    start_and_ask(&c, &s);
+    assert_int_equal(serve(&s, pass(&c, &s, 1000)), LOGIN_ACCEPTED);
+    munge.uid = UID;
+    assert_refused(&c, serve(&c, pass(&s, &c, 1000)), "the credential is uid 1000's, want 0");
+    end_clear(&c);
+    end_clear(&s);
+}
+
+/* A credential of one purpose is worth nothing for the other. */
+static void test_purposes(void **state)
+{
+    struct end c = make_names(UID), s = make_names(UID), proxy = make_server();
+
+    (void)state;
+    set_up();
+    start_and_ask(&c, &s);
+    assert_int_equal(login_start(&proxy.l, LOGIN_SERVER, &proxy.conf, random_bytes(), &proxy.out),
+                     LOGIN_READ);
+    buf_reset(&proxy.out);
+    assert_refused(&proxy, serve(&proxy, pass(&c, &proxy, 1000)),
+                   "the credential is for another protocol version");
+    end_clear(&c);
+    c = make_client(0);
+    assert_int_equal(login_start(&c.l, LOGIN_CLIENT, &c.conf, random_bytes(), &c.out),
+                     LOGIN_READ);
+    buf_str(&c.in, "pmi2_server-login 1 ");
+    assert_refused(&c, login_input(&c.l, &c.in),
+                   "what answers at the launcher's address is no mpiexec_lite");
+    end_clear(&c);
+    end_clear(&s);
+    end_clear(&proxy);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -838,6 +941,8 @@ int main(void)
         cmocka_unit_test(test_waits), cmocka_unit_test(test_encode_fails),
         cmocka_unit_test(test_end), cmocka_unit_test(test_names),
         cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_name_server), cmocka_unit_test(test_names_uid),
+        cmocka_unit_test(test_purposes),
     };
 
     return cmocka_run_group_tests_name("login", tests, NULL, NULL);

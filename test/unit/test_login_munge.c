@@ -52,7 +52,7 @@ static enum login_want serve(struct end *x, enum login_want want)
 
         calls = 0;
         assert_int_equal(x->want == LOGIN_ENCODE ?
-                         munger_encode(x->m, ask, n, on_munged, x, &e) :
+                         munger_encode(x->m, ask, n, x->l.reader, on_munged, x, &e) :
                          munger_decode(x->m, ask, n, on_munged, x, &e), 0);
         run_until(1);
     }
@@ -68,8 +68,9 @@ static enum login_want pass(struct end *from, struct end *to)
 
 static void start(struct end *x, enum login_side side, int node, const struct munged *d)
 {
-    struct login_conf conf = { "job", "127.0.0.1:4711", geteuid(), node, 4,
-                               side == LOGIN_SERVER ? claim : NULL, NULL };
+    struct login_conf conf = { .job = "job", .address = "127.0.0.1:4711", .uid = geteuid(),
+                               .node = node, .nodes = 4,
+                               .claim = side == LOGIN_SERVER ? claim : NULL };
     unsigned char bytes[LOGIN_RANDOM];
 
     *x = (struct end){ .m = munger_new(loop, d->socket, NULL) };

@@ -88,6 +88,35 @@ static void test_errors(void **state)
     }
 }
 
+static const struct {
+    const char *text, *period;
+} periods[] = {
+    { "(vector,(0,1,1))", "(vector,(0,1,1))" },
+    { "(vector,(0,2,1),(0,2,1),(0,2,1))", "(vector,(0,2,1))" },
+    { "(vector,(0,2,1),(0,2,1),(0,1,1))", "(vector,(0,2,1))" },
+    { "(vector,(0,2,3),(0,1,2))", "(vector,(0,2,3))" },
+    { "(vector,(0,1,1),(2,1,1),(0,1,1),(2,1,1))", "(vector,(0,1,1),(2,1,1))" },
+    { "(vector,(0,2,1),(0,1,2))", "(vector,(0,2,1),(0,1,2))" },
+    { "(vector,(0,1,1),(1,1,2))", "(vector,(0,1,1),(1,1,2))" },
+    { "(vector,(1,1,1),(1,1,1))", "(vector,(1,1,1),(1,1,1))" },    /* readers look for 0 */
+};
+
+static void test_period(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof periods / sizeof *periods; i++) {
+        struct mapping_block got[4];
+        struct buf out = BUF_INIT;
+        int n = mapping_parse(periods[i].text, got, 4, NULL);
+
+        print_message("  %s\n", periods[i].text);
+        assert_true(n > 0);
+        mapping_format(got, mapping_period(got, (size_t)n), &out);
+        assert_string_equal(buf_bytes(&out), periods[i].period);
+        buf_clear(&out);
+    }
+}
+
 /* Whatever is cut off, it is an error or the whole. */
 static void test_every_beginning(void **state)
 {
@@ -108,6 +137,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_there_and_back),
         cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_period),
         cmocka_unit_test(test_every_beginning),
     };
 

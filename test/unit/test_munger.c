@@ -75,7 +75,7 @@ static void encode(struct munger *m, const void *payload, size_t len, struct ask
     struct err e = { 0 };
 
     memset(a, 0, sizeof *a);
-    assert_int_equal(munger_encode(m, payload, len, on_done, a, &e), 0);
+    assert_int_equal(munger_encode(m, payload, len, geteuid(), on_done, a, &e), 0);
     assert_int_equal(a->done, 0);        /* never from inside */
     wait_for(a);
 }
@@ -133,7 +133,7 @@ static void test_round(void **state)
         assert_true(said.encoded > 0 && labs(said.encoded - time(NULL)) < 10);
         assert_true(said.decoded >= said.encoded && said.decoded - said.encoded < 10);
     }
-    assert_int_equal(munger_encode(m, big, sizeof big, on_done, &said, &e), -1);
+    assert_int_equal(munger_encode(m, big, sizeof big, geteuid(), on_done, &said, &e), -1);
     assert_string_equal(e.text, "munge: a payload of 4097 bytes, at most 4096");
     assert_int_equal(munger_decode(m, "MUNGE:\0:", 8, on_done, &said, &e), -1);
     munger_free(m);
@@ -348,14 +348,15 @@ static void test_stopped(void **state)
     memset(&well, 0, sizeof well);
     kill(there.pid, SIGSTOP);
     for (size_t i = 0; i < N_OF(dumb); i++)
-        assert_int_equal(munger_encode(stopped, "x", 1, on_done, &dumb[i], &e), 0);
+        assert_int_equal(munger_encode(stopped, "x", 1, geteuid(), on_done, &dumb[i], &e), 0);
     pid = helper();
     assert_true(pid > 0);
-    assert_int_equal(munger_encode(m, "x", 1, on_done, &well, &e), 0);
+    assert_int_equal(munger_encode(m, "x", 1, geteuid(), on_done, &well, &e), 0);
     ev_run(loop, EVRUN_NOWAIT);                  /* they are sent */
     ev_run(loop, EVRUN_NOWAIT);
     if (well.done)                               /* too fast for this: once more */
-        assert_int_equal(munger_encode(m, "x", 1, on_done, memset(&well, 0, sizeof well), &e), 0);
+        assert_int_equal(munger_encode(m, "x", 1, geteuid(), on_done,
+                                       memset(&well, 0, sizeof well), &e), 0);
     ev_run(loop, EVRUN_NOWAIT);
     nap(MUNGER_DEADLINE + 0.2 - (now() - t));
     wait_for(&dumb[0]);
@@ -388,7 +389,7 @@ static void on_done_cancel(void *user, const struct munge_result *r)
 
     on_done(user, r);
     munger_cancel(the_munger, &cancelled);
-    assert_int_equal(munger_encode(the_munger, "y", 1, on_done, &asked_again, &e), 0);
+    assert_int_equal(munger_encode(the_munger, "y", 1, geteuid(), on_done, &asked_again, &e), 0);
 }
 
 /* A helper that dies fails what it was asked; requests made on hearing that, go to the
@@ -407,9 +408,9 @@ static void test_helper_dies(void **state)
     memset(&cancelled, 0, sizeof cancelled);
     memset(&asked_again, 0, sizeof asked_again);
     kill(helper(), SIGKILL);
-    assert_int_equal(munger_encode(the_munger, "1", 1, on_done_cancel, &a, &e), 0);
-    assert_int_equal(munger_encode(the_munger, "2", 1, on_done, &b, &e), 0);
-    assert_int_equal(munger_encode(the_munger, "3", 1, on_done, &cancelled, &e), 0);
+    assert_int_equal(munger_encode(the_munger, "1", 1, geteuid(), on_done_cancel, &a, &e), 0);
+    assert_int_equal(munger_encode(the_munger, "2", 1, geteuid(), on_done, &b, &e), 0);
+    assert_int_equal(munger_encode(the_munger, "3", 1, geteuid(), on_done, &cancelled, &e), 0);
     wait_for(&asked_again);
     assert_string_equal(a.text, "munge: its helper process ended");
     assert_string_equal(b.text, "munge: its helper process ended");
@@ -430,8 +431,8 @@ static void test_many(void **state)
     memset(all, 0, sizeof all);
     calls = 0;
     for (int i = 0; i < MUNGER_FLIGHT; i++)
-        assert_int_equal(munger_encode(m, "x", 1, on_done, &all[i], &e), 0);
-    assert_int_equal(munger_encode(m, "x", 1, on_done, &all[MUNGER_FLIGHT], &e), -1);
+        assert_int_equal(munger_encode(m, "x", 1, geteuid(), on_done, &all[i], &e), 0);
+    assert_int_equal(munger_encode(m, "x", 1, geteuid(), on_done, &all[MUNGER_FLIGHT], &e), -1);
     assert_string_equal(e.text, "munge: 64 requests wait for it already");
     munger_cancel(m, &all[5]);
     munger_cancel(m, &all[63]);
@@ -443,7 +444,7 @@ static void test_many(void **state)
 
     m = ask_at(&here);                           /* freed while it is asked */
     calls = 0;
-    assert_int_equal(munger_encode(m, "x", 1, on_done, &all[0], &e), 0);
+    assert_int_equal(munger_encode(m, "x", 1, geteuid(), on_done, &all[0], &e), 0);
     munger_free(m);
     ev_run(loop, EVRUN_NOWAIT);
     assert_int_equal(calls, 0);
@@ -540,7 +541,7 @@ static void test_orphan(void **state)
         struct asked a;
 
         here.pid = there.pid = -1;
-        if (munger_encode(m, "x", 1, on_done, &a, NULL) < 0)
+        if (munger_encode(m, "x", 1, geteuid(), on_done, &a, NULL) < 0)
             _exit(1);
         pid = helper();
         if (write(p[1], &pid, sizeof pid) != sizeof pid)
@@ -580,7 +581,7 @@ static void test_no_memory(void **state)
     munger_free(m);
     m = ask_at(&here);
     memory_after(0);
-    assert_int_equal(munger_encode(m, "x", 1, on_done, &a, &e), -1);
+    assert_int_equal(munger_encode(m, "x", 1, geteuid(), on_done, &a, &e), -1);
     memory_end();
     assert_string_equal(e.text, "munge: out of memory");
     make(m, "x", &a);

@@ -149,6 +149,10 @@ static char *describe(const struct plan *p)
         buf_printf(&b, " timeout=%g", p->timeout);
     number(&b, "usize", p->usize, -1);
     number(&b, "pmi_port", p->pmi_port, 0);
+    number(&b, "single", p->single, 0);
+    number(&b, "single_fd", p->single_fd, 0);
+    if (p->single_id)
+        buf_printf(&b, " single_id=%s", p->single_id);
     number(&b, "pmi1", p->pmi1_subversion, 1);
     number(&b, "policy", (int)p->policy, END_ON_FAILURE);
     number(&b, "keep_going", p->keep_going, 0);
@@ -273,6 +277,12 @@ static const struct { const char *name, *words[MOST], *want; } good[] = {
                               "-print-all-exitcodes", "a" },
       "1*a policy=1 keep_going=1 exitcodes=1" },
     { "-enable-auto-cleanup", { "-enable-auto-cleanup", "a" },    "1*a" },
+    { "a PMI-1 program that runs already", { "-pmi_args", "4242", "default_interface", "k", "7" },
+      "1*default_interface,k,7 nodes=0 stdin=1 single=4242" },
+    { "one of libpmi2",     { "-singleton-fd", "3:singleton_7_ab", "--", "-a" },
+      "1*-a nodes=0 stdin=1 single_fd=3 single_id=singleton_7_ab" },
+    { "it stays here, and is one", { "-hosts", "elsewhere:2", "-n", "4", "-singleton-fd", "3:i", "a" },
+      "1*a nodes=1 stdin=1 usize=3 single_fd=3 single_id=i hosts=elsewhere:2,HERE:1" },
     { "PMI",                { "-pmi-port", "-pmi1-groups", "a" },
       "1*a pmi_port=1 pmi1=2" },
     { "-v adds up",         { "-v", "-verbose", "-vv", "a" },     "1*a verbose=4" },
@@ -408,6 +418,16 @@ static const struct { const char *name, *words[MOST], *error; } bad[] = {
     { "X both ways",        { "-enable-x", "-disable-x", "a" },
       "duplicate setting: -disable-x after -enable-x" },
 
+    { "a descriptor that is in use", { "-singleton-fd", "2:i", "a" },
+      "-singleton-fd: '2:i' does not begin with a descriptor above 2" },
+    { "one that is none",   { "-singleton-fd", "12345678901234567890:i", "a" },
+      "-singleton-fd: '12345678901234567890:i' does not begin with a descriptor above 2" },
+    { "no job id",          { "-singleton-fd", "3:", "a" },
+      "-singleton-fd: '3:' does not end in a job id" },
+    { "a job id that is none", { "-singleton-fd", "3:a b", "a" },
+      "-singleton-fd: '3:a b' does not end in a job id" },
+    { "two that run already", { "-singleton-fd", "3:a", "a", ":", "b" },
+      "a program that runs already is one, and is here" },
     { "bad pattern",        { "-prepend-pattern", "%x", "a" },
       "-prepend-pattern: '%x' is not one of %r %g %p %h %t %%" },
     { "bad file pattern",   { "-outfile", "a%", "a" },
@@ -783,10 +803,12 @@ static void test_table(void **state)
 static const char *sample(const char *arg)
 {
     static const struct { const char *arg, *value; } samples[] = {
+        { "FD:JOBID", "3:id" },
         { "N", "1" }, { "K", "1" }, { "R", "0" }, { "S", "1" }, { "HOST", "localhost" },
-        { "LIST", "localhost" }, { "FILE", "HYDRA_USE_LOCALHOST" }, { "W", "1" },
+        { "LIST", "localhost" }, { "FILE", "HYDRA_USE_LOCALHOST" }, { "W", "1" }, { "PORT", "1" },
         { "ssh|fork|manual|tcp", "ssh" }, { "ASCENDING|DESCENDING", "up" },
         { "SYSTEM|INFINITE|N", "1" }, { "none|all|R|file:F", "none" },
+        { "PATH|HOST:PORT|auto|start|none", "auto" },
     };
 
     for (size_t i = 0; i < COUNT(samples); i++)

@@ -1,5 +1,6 @@
-/* test_output.c - mpiexec_lite/output: from the ranks' pipes to our stdout, our
- * stderr and files.  Our own two are pipes while a test runs. */
+/* test_output.c - mpiexec_lite/output and places: from the ranks' pipes to our stdout,
+ * our stderr and files, of one job and of several.  Our own two are pipes while a test
+ * runs. */
 #include "mpiexec_lite/output.h"
 
 #include <errno.h>
@@ -36,7 +37,7 @@ static void on_failed(void *host, const char *place, int errnum)
     snprintf(failed_place, sizeof failed_place, "%s", place);
 }
 
-static const struct output_ops ops = { on_failed, NULL, NULL };
+static const struct places_ops ops = { on_failed, NULL, NULL };
 
 /* Make our stdout and stderr pipes that are read here. */
 static void redirect(void)
@@ -89,6 +90,7 @@ static size_t take(int fd, char *out, size_t size)
 
 struct run {
     struct plan    plan;
+    struct places  places;
     struct output *o;
     int            fd[RANKS][2];     /* the ranks' ends of stdout and stderr; -1 closed */
 };
@@ -98,7 +100,7 @@ static void turn(struct run *r)
 {
     for (int i = 0; i < 3; i++) {
         ev_run(ev_default_loop(0), EVRUN_NOWAIT);
-        output_flush(r->o);
+        places_flush(&r->places);
     }
 }
 
@@ -115,18 +117,40 @@ static void add_rank(struct run *r, int rank)
     WANT(output_add(r->o, rank, p[0][0], p[1][0], &e) == 0);
 }
 
-static void start(struct run *r, int ranks)
+static struct output *output_of(struct places *p, const struct plan *plan, int job, int node,
+                                const char *hostname)
+{
+    struct output_args args = { p, plan, job, node, hostname, buffer, sizeof buffer };
+    struct err e = { 0 };
+
+    return output_new(&args, &e);
+}
+
+/* Places and the output of a job, as node `node` has them, once we are redirected. */
+static void open_run(struct run *r, int node, const char *hostname,
+                     const struct places_ops *with)
 {
     struct err e = { 0 };
 
+    WANT(places_init(&r->places, ev_default_loop(0), with, NULL, &e) == 0);
+    r->o = output_of(&r->places, &r->plan, 0, node, hostname);
+    WANT(r->o != NULL);
+}
+
+static void close_run(struct run *r)
+{
+    output_free(r->o);
+    places_clear(&r->places);
+}
+
+static void start(struct run *r, int ranks)
+{
     *trouble = '\0';
     redirect();
     r->plan.apps = calloc(1, sizeof *r->plan.apps);
     r->plan.napps = 1;
     r->plan.apps->n = ranks;
-    r->o = output_new(ev_default_loop(0), &r->plan, 0, "node", buffer, sizeof buffer, &ops, NULL,
-                      &e);
-    WANT(r->o != NULL);
+    open_run(r, 0, "node", &ops);
     for (int i = 0; i < ranks; i++)
         add_rank(r, i);
 }
@@ -142,7 +166,7 @@ static void close_ranks(struct run *r, int ranks)
 
 static void stop(struct run *r)
 {
-    output_free(r->o);
+    close_run(r);
     free(r->plan.apps);
     restore();
     assert_string_equal(trouble, "");
@@ -189,7 +213,7 @@ static void test_cases(void **state)
         close_ranks(&r, ranks);
         turn(&r);
         WANT(output_ended(r.o));
-        WANT(output_flushed(r.o));
+        WANT(places_flushed(&r.places));
         take(ours[0][0], out, sizeof out);
         take(ours[1][0], err, sizeof err);
         stop(&r);
@@ -223,7 +247,7 @@ static void test_stall(void **state)
             turn(&r);
         }
     WANT(wrote[0] + wrote[1] < BYTES);
-    WANT(!output_flushed(r.o));
+    WANT(!places_flushed(&r.places));
     for (int idle = 0; idle < 5; idle++) {
         size_t k = take(ours[0][0], got + n, 2 * BYTES - n);
 
@@ -265,7 +289,7 @@ static void test_files(void **state)
     turn(&r);
     close_ranks(&r, 2);
     turn(&r);
-    WANT(output_flushed(r.o));
+    WANT(places_flushed(&r.places));
     r.plan.errfile = (char *)"/nonexistent/file";
     WANT(pipe(p) == 0 && pipe(q) == 0);
     WANT(output_add(r.o, 2, p[0], q[0], &e) == -1);
@@ -367,15 +391,15 @@ static void test_together(void **state)
     turn(&r);
     WANT(write(r.fd[0][0], "half", 4) == 4);
     output_close_streams(r.o);
-    output_tell(r.o, "a line");
-    WANT(output_flushed(r.o));
+    places_tell(&r.places, "a line");
+    WANT(places_flushed(&r.places));
     take(ours[0][0], out, sizeof out);
     WANT(!strcmp(out, "out\nerr\nhalf\nmpiexec_lite: a line\n"));
     close_ranks(&r, 2);
     close(ours[0][0]);
     ours[0][0] = -1;
-    output_tell(r.o, "to nobody");
-    output_tell(r.o, "to nobody");
+    places_tell(&r.places, "to nobody");
+    places_tell(&r.places, "to nobody");
     WANT(failures == 1);
     WANT(!strcmp(failed_place, "write to stdout"));
     stop(&r);
@@ -393,10 +417,10 @@ static void test_flush(void **state)
     ev_run(ev_default_loop(0), EVRUN_NOWAIT);
     take(ours[0][0], out, sizeof out);
     WANT(!*out);
-    output_flush(r.o);
+    places_flush(&r.places);
     take(ours[0][0], out, sizeof out);
     WANT(!strcmp(out, "line\n"));
-    output_flush(r.o);
+    places_flush(&r.places);
     take(ours[0][0], out, sizeof out);
     WANT(!*out);
     close_ranks(&r, 2);
@@ -436,19 +460,19 @@ static void test_tell(void **state)
     start(&r, 2);
     WANT(write(r.fd[0][1], "half", 4) == 4);
     turn(&r);
-    output_tell(r.o, "a line");
+    places_tell(&r.places, "a line");
     take(ours[1][0], err, sizeof err);
     WANT(!strcmp(err, "mpiexec_lite: a line\n"));
     output_close_streams(r.o);
-    output_tell(r.o, "another");
+    places_tell(&r.places, "another");
     take(ours[1][0], err, sizeof err);
     WANT(!strcmp(err, "half\nmpiexec_lite: another\n"));
     WANT(output_ended(r.o));
     output_close_streams(r.o);
     close(ours[1][0]);
     ours[1][0] = -1;
-    output_tell(r.o, "to nobody");
-    output_tell(r.o, "to nobody");
+    places_tell(&r.places, "to nobody");
+    places_tell(&r.places, "to nobody");
     WANT(failures == 1);
     close_ranks(&r, 2);
     stop(&r);
@@ -473,9 +497,6 @@ static void test_close_streams(void **state)
 
 static void test_no_memory(void **state)
 {
-    struct plan plan = { .output_from = -1, .napps = 0 };
-    struct err e = { 0 };
-    struct output *o;
     bool hit = true;
     long k;
 
@@ -484,14 +505,23 @@ static void test_no_memory(void **state)
     *trouble = '\0';
     redirect();
     for (k = 0; hit && k < 50; k++) {
+        struct run r = { .plan = { .output_from = -1 } };
+        long live = memory_live;
+        struct err e = { 0 };
+        int rc;
+
         memory_after(k);
-        o = output_new(ev_default_loop(0), &plan, 0, "node", buffer, sizeof buffer, &ops, NULL, &e);
+        rc = places_init(&r.places, ev_default_loop(0), &ops, NULL, &e);
+        if (rc == 0)
+            r.o = output_of(&r.places, &r.plan, 0, 0, "node");
         hit = memory_hit;
         memory_end();
-        WANT(hit == !o);
-        output_free(o);
+        WANT(hit == !r.o);
+        WANT(rc == 0 || e.code == ERR_NOMEM);
+        close_run(&r);
+        WANT(memory_live == live);
     }
-    WANT(k > 2);
+    WANT(k > 3);
     restore();
     assert_string_equal(trouble, "");
 }
@@ -576,10 +606,10 @@ static void test_take(void **state)
             if (s[2] == '\n')
                 text = s + 2;
             WANT(output_take(r.o, *s - '0', -1, s[1] == 'e', s[2] == '!', text, strlen(text)));
-            output_flush(r.o);
+            places_flush(&r.places);
         }
         turn(&r);
-        WANT(output_flushed(r.o));
+        WANT(places_flushed(&r.places));
         take(ours[0][0], out, sizeof out);
         take(ours[1][0], err, sizeof err);
         close_ranks(&r, 2);
@@ -598,33 +628,29 @@ static void on_taken(void *host)
     taken++;
 }
 
-static const struct output_ops taking_ops = { on_failed, NULL, on_taken };
+static const struct places_ops taking_ops = { on_failed, NULL, on_taken };
 
 /* A reader that stalls: what came is kept, the sender is told to wait, and later that it
  * need not. */
 static void test_take_stall(void **state)
 {
-    struct plan plan = { .output_from = -1 };
+    struct run r = { .plan = { .output_from = -1 } };
     struct app app = { .n = 2 };
     struct host hosts[3];
-    struct output *o;
     static char line[1000], got[2000000];
     size_t sent = 0, n = 0;
-    struct err e = { 0 };
 
     (void)state;
-    add_hosts(&plan, hosts, 3);
-    plan.apps = &app;
-    plan.napps = 1;
+    add_hosts(&r.plan, hosts, 3);
+    r.plan.apps = &app;
+    r.plan.napps = 1;
     memset(line, 'x', sizeof line);
     line[sizeof line - 1] = '\n';
     *trouble = '\0';
     taken = 0;
     redirect();
-    o = output_new(ev_default_loop(0), &plan, 0, "near", buffer, sizeof buffer, &taking_ops,
-                   NULL, &e);
-    WANT(o);
-    while (sent < 3000000 && output_take(o, 1, -1, false, false, line, sizeof line))
+    open_run(&r, 0, "near", &taking_ops);
+    while (sent < 3000000 && output_take(r.o, 1, -1, false, false, line, sizeof line))
         sent += sizeof line;
     sent += sizeof line;
     WANT(sent < 1800000);
@@ -634,13 +660,13 @@ static void test_take_stall(void **state)
 
         n += more;
         ev_run(ev_default_loop(0), EVRUN_NOWAIT);
-        output_flush(o);
+        places_flush(&r.places);
         if (more)
             idle = 0;
     }
     WANT(taken > 0);
     WANT(n == sent);
-    output_free(o);
+    close_run(&r);
     restore();
     assert_string_equal(trouble, "");
 }
@@ -690,6 +716,269 @@ static void test_take_files(void **state)
     unlink(path);
 }
 
+/* --- several jobs -------------------------------------------------------- */
+
+/* A job beside r's, in the same places. */
+static void start_beside(struct run *more, struct run *r, int number, int ranks)
+{
+    more->plan.apps = calloc(1, sizeof *more->plan.apps);
+    more->plan.napps = 1;
+    more->plan.apps->n = ranks;
+    more->o = output_of(&r->places, &more->plan, number, 0, "node");
+    WANT(more->o != NULL);
+    for (int i = 0; i < ranks; i++)
+        add_rank(more, i);
+}
+
+static void stop_beside(struct run *more)
+{
+    output_free(more->o);
+    more->o = NULL;
+    free(more->plan.apps);
+    more->plan.apps = NULL;
+}
+
+/* Steps: job, rank, o or e, text; "0!" or "1!": that job's streams end and it is freed. */
+static const struct {
+    const char *name, *label;
+    int ranks;               /* of each */
+    const char *steps[STEPS], *out, *err;
+} jobs[] = {
+    { "lines stay whole", NULL, 2, { "00o a", "10o b\n", "00o c\n", "11o d\n", "10e x", "00e y\n",
+      "10e z\n" }, "b\nac\nd\n", "y\nxz\n" },
+    { "of one rank each, too", NULL, 1, { "00o a", "10o b", "00o c\n", "10o d\n" }, "ac\nbd\n",
+      "" },
+    { "labels say whose it is", "[%g.%r] ", 2, { "00o a\n", "10o b\n", "11o c\n", "01e d\n" },
+      "[0.0] a\n[1.0] b\n[1.1] c\n", "[0.1] d\n" },
+    { "one ends in the middle of a line", NULL, 2, { "10o half", "1!", "00o x\n" }, "halfx\n", "" },
+    { "the same with labels", "%g: ", 2, { "10o half", "1!", "00o x\n" }, "1: half\n0: x\n", "" },
+    { "both do, with labels", "%g: ", 2, { "10o half", "00o x", "1!", "0!" }, "1: half\n0: x", "" },
+    { "the first one ends first", "%g: ", 2, { "00o half", "0!", "10o x\n", "11o y" },
+      "0: half\n1: x\n1: y", "" },
+};
+
+static void play_jobs(size_t i, struct run *r, struct run *more)
+{
+    for (int k = 0; k < STEPS && jobs[i].steps[k]; k++) {
+        const char *s = jobs[i].steps[k], *text = s + 4;
+        struct run *who = *s == '1' ? more : r;
+
+        if (s[1] == '!') {
+            close_ranks(who, jobs[i].ranks);
+            turn(r);
+            WANT(output_ended(who->o));
+            output_free(who->o);
+            who->o = NULL;
+            continue;
+        }
+        WANT(write(who->fd[s[1] - '0'][s[2] == 'e'], text, strlen(text)) == (ssize_t)strlen(text));
+        turn(r);
+    }
+}
+
+static void test_jobs(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_OF(jobs); i++) {
+        struct run r = { .plan = { .output_from = -1, .label = (char *)jobs[i].label } };
+        struct run more = r;
+        char out[1000], err[1000];
+
+        print_message("  %s\n", jobs[i].name);
+        start(&r, jobs[i].ranks);
+        start_beside(&more, &r, 1, jobs[i].ranks);
+        output_mind_lines(r.o);
+        output_mind_lines(more.o);
+        play_jobs(i, &r, &more);
+        close_ranks(&r, jobs[i].ranks);
+        close_ranks(&more, jobs[i].ranks);
+        turn(&r);
+        WANT(places_flushed(&r.places));
+        take(ours[0][0], out, sizeof out);
+        take(ours[1][0], err, sizeof err);
+        stop_beside(&more);
+        stop(&r);
+        assert_string_equal(out, jobs[i].out);
+        assert_string_equal(err, jobs[i].err);
+        assert_int_equal(failures, 0);
+    }
+}
+
+/* A job that comes where one was that left a line unfinished is not taken for it. */
+static void test_job_after_job(void **state)
+{
+    struct run r = { .plan = { .output_from = -1, .label = (char *)"%g: " } };
+    char out[2000], want_out[2000] = "";
+
+    (void)state;
+    start(&r, 1);
+    for (int i = 1; i < 40; i++) {
+        struct run more = { .plan = r.plan };
+
+        start_beside(&more, &r, i, 1);
+        WANT(write(more.fd[0][0], "half", 4) == 4);
+        turn(&r);
+        close_ranks(&more, 1);
+        turn(&r);
+        stop_beside(&more);
+        snprintf(want_out + strlen(want_out), 20, "%s%d: half", i > 1 ? "\n" : "", i);
+    }
+    take(ours[0][0], out, sizeof out);
+    close_ranks(&r, 1);
+    turn(&r);
+    stop(&r);
+    assert_string_equal(out, want_out);
+}
+
+/* Our reader stalls: ranks of both jobs wait, and both go on when it reads again; also
+ * when one of them has ended and is freed meanwhile. */
+static void test_jobs_stall(void **state)
+{
+    enum { BYTES = 2000000 };
+    char *got = malloc(2 * BYTES);
+
+    (void)state;
+    assert_non_null(got);
+    for (int drop = 0; drop < 2; drop++) {
+        struct run r = { .plan = { .output_from = -1 } }, more = r, *who[] = { &r, &more };
+        size_t n = 0, wrote[2] = { 0 }, seen[2] = { 0 };
+        char line[100];
+
+        start(&r, 1);
+        start_beside(&more, &r, 1, 1);
+        output_mind_lines(r.o);
+        output_mind_lines(more.o);
+        for (int idle = 0; idle < 5; idle++)             /* until nothing more goes in */
+            for (int i = 0; i < 2; i++) {
+                memset(line, 'a' + i, sizeof line);
+                line[sizeof line - 1] = '\n';
+                fcntl(who[i]->fd[0][0], F_SETFL, O_NONBLOCK);
+                while (write(who[i]->fd[0][0], line, sizeof line) == sizeof line) {
+                    wrote[i] += sizeof line;
+                    idle = 0;
+                }
+                turn(&r);
+            }
+        WANT(wrote[0] && wrote[1] && wrote[0] + wrote[1] < BYTES);
+        WANT(places_full(&r.places) && !places_flushed(&r.places));
+        if (drop) {
+            close_ranks(&more, 1);
+            output_close_streams(more.o);
+            WANT(output_ended(more.o));
+            stop_beside(&more);
+        }
+        for (int idle = 0; idle < 5; idle++) {
+            size_t k = take(ours[0][0], got + n, 2 * BYTES - n);
+
+            n += k;
+            idle = k ? 0 : idle;
+            turn(&r);
+        }
+        WANT(!places_full(&r.places));
+        for (size_t at = 0; at + sizeof line <= n; at += sizeof line) {
+            WANT(got[at] == got[at + 50] && got[at + sizeof line - 1] == '\n');
+            seen[got[at] == 'b'] += sizeof line;
+        }
+        WANT(n == wrote[0] + wrote[1] && seen[0] == wrote[0] && seen[1] == wrote[1]);
+        close_ranks(&r, 1);
+        close_ranks(&more, drop ? 0 : 1);
+        turn(&r);
+        stop_beside(&more);
+        stop(&r);
+    }
+    free(got);
+}
+
+/* A file of two jobs is one place, whatever it is called; it is emptied once. */
+static void test_jobs_file(void **state)
+{
+    struct run r = { .plan = { .output_from = -1 } };
+    char name[100], other[100], text[200];
+    int fd;
+
+    (void)state;
+    snprintf(name, sizeof name, "%s/shared", folder);
+    snprintf(other, sizeof other, "%s/./shared", folder);
+    r.plan.outfile = name;
+    start(&r, 2);
+    WANT(write(r.fd[0][0], "one", 3) == 3);
+    WANT(write(r.fd[1][0], "two\n", 4) == 4);
+    turn(&r);
+    for (int i = 1; i < 3; i++) {
+        struct run more = { .plan = { .output_from = -1, .outfile = i == 1 ? name : other } };
+
+        start_beside(&more, &r, i, 1);
+        output_mind_lines(more.o);
+        WANT(write(more.fd[0][0], "three\n", 6) == 6);
+        turn(&r);
+        close_ranks(&more, 1);
+        turn(&r);
+        stop_beside(&more);
+    }
+    close_ranks(&r, 2);
+    turn(&r);
+    stop(&r);
+    fd = open(name, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    take(fd, text, sizeof text);
+    close(fd);
+    unlink(name);
+    assert_string_equal(text, "two\nthree\nthree\none");
+}
+
+/* Output of another node, of two jobs: each puts its own lines together. */
+static void test_take_jobs(void **state)
+{
+    struct run r = { .plan = { .output_from = -1 } }, more = r;
+    struct host hosts[3];
+    char out[200];
+
+    (void)state;
+    add_hosts(&r.plan, hosts, 3);
+    add_hosts(&more.plan, hosts, 3);
+    start(&r, 1);
+    start_beside(&more, &r, 1, 1);
+    WANT(output_take(r.o, 1, -1, false, false, "a", 1));
+    WANT(output_take(more.o, 1, -1, false, false, "x", 1));
+    WANT(output_take(r.o, 1, -1, false, false, "b\n", 2));
+    WANT(output_take(more.o, 1, -1, false, false, "y\nz", 3));
+    output_end_far(more.o);
+    close_ranks(&more, 1);
+    turn(&r);
+    stop_beside(&more);
+    WANT(output_take(r.o, 2, -1, false, false, "c\n", 2));
+    turn(&r);
+    take(ours[0][0], out, sizeof out);
+    WANT(!strcmp(out, "ab\nxy\nzc\n"));
+    close_ranks(&r, 1);
+    turn(&r);
+    stop(&r);
+}
+
+/* A host that comes later is none of the job's: nothing of it is shown. */
+static void test_take_later(void **state)
+{
+    struct run r = { .plan = { .output_from = -1 } };
+    struct host hosts[3];
+    char out[200];
+
+    (void)state;
+    add_hosts(&r.plan, hosts, 2);
+    start(&r, 1);
+    WANT(output_take(r.o, 1, -1, false, false, "a\n", 2));
+    add_hosts(&r.plan, hosts, 3);
+    WANT(output_take(r.o, 2, -1, false, false, "b\n", 2));
+    r.plan.nhosts = 100000;
+    output_end_far(r.o);
+    turn(&r);
+    take(ours[0][0], out, sizeof out);
+    WANT(!strcmp(out, "a\n"));
+    close_ranks(&r, 1);
+    turn(&r);
+    stop(&r);
+    assert_int_equal(failures, 0);
+}
+
 /* --- on another node --------------------------------------------------- */
 
 static struct { char text[2][4000]; size_t n[2], room; int rank[2]; } sent_to;
@@ -708,7 +997,7 @@ static size_t on_send(void *host, int rank, bool errors, const char *data, size_
     return n;
 }
 
-static const struct output_ops sending_ops = { on_failed, on_send, NULL };
+static const struct places_ops sending_ops = { on_failed, on_send, NULL };
 
 /* Ranks' output goes to send; what it does not take waits, and in the end nothing is
  * missing or twice. */
@@ -719,7 +1008,6 @@ static void test_send(void **state)
         struct run r = { .plan = { .output_from = -1 } };
         struct app app = { .n = 2 };
         struct host hosts[3];
-        struct err e = { 0 };
         char all[4000] = "";
 
         memset(&sent_to, 0, sizeof sent_to);
@@ -729,9 +1017,7 @@ static void test_send(void **state)
         add_hosts(&r.plan, hosts, 3);
         *trouble = '\0';
         redirect();
-        r.o = output_new(ev_default_loop(0), &r.plan, 1, "far1", buffer, sizeof buffer,
-                         &sending_ops, NULL, &e);
-        WANT(r.o);
+        open_run(&r, 1, "far1", &sending_ops);
         add_rank(&r, 0);
         add_rank(&r, 1);
         for (int i = 0; i < 60; i++) {
@@ -744,7 +1030,7 @@ static void test_send(void **state)
             snprintf(all + strlen(all), 40, "%s", line);
             sent_to.room += (size_t)(rand() % 12);
             turn(&r);
-            output_go_on(r.o);
+            places_go_on(&r.places);
             turn(&r);
         }
         WANT(write(r.fd[1][1], "oops\n", 5) == 5);
@@ -752,11 +1038,11 @@ static void test_send(void **state)
         for (int i = 0; i < 100; i++) {
             sent_to.room = 100;
             turn(&r);
-            output_go_on(r.o);
+            places_go_on(&r.places);
         }
-        WANT(output_ended(r.o) && output_flushed(r.o));
+        WANT(output_ended(r.o) && places_flushed(&r.places));
         WANT(sent_to.rank[0] == -1 && sent_to.rank[1] == -1);
-        output_free(r.o);
+        close_run(&r);
         restore();
         assert_string_equal(trouble, "");
         assert_int_equal(strlen(sent_to.text[0]), strlen(all));
@@ -782,7 +1068,6 @@ static void test_send_apart(void **state)
     struct run r = { .plan = { .output_from = -1, .outfile = (char *)"x.%r" } };
     struct app app = { .n = 2 };
     struct host hosts[3];
-    struct err e = { 0 };
 
     (void)state;
     memset(&sent_to, 0, sizeof sent_to);
@@ -792,8 +1077,7 @@ static void test_send_apart(void **state)
     add_hosts(&r.plan, hosts, 3);
     *trouble = '\0';
     redirect();
-    r.o = output_new(ev_default_loop(0), &r.plan, 1, "far1", buffer, sizeof buffer,
-                     &sending_ops, NULL, &e);
+    open_run(&r, 1, "far1", &sending_ops);
     add_rank(&r, 1);
     WANT(write(r.fd[1][0], "a\n", 2) == 2);
     WANT(write(r.fd[1][1], "b\n", 2) == 2);
@@ -802,7 +1086,7 @@ static void test_send_apart(void **state)
     WANT(!strcmp(sent_to.text[0], "a\n") && !strcmp(sent_to.text[1], "b\n"));
     for (int i = 0; i < 2; i++)
         close(r.fd[1][i]);
-    output_free(r.o);
+    close_run(&r);
     restore();
     assert_string_equal(trouble, "");
 }
@@ -830,7 +1114,10 @@ int main(void)
         cmocka_unit_test(test_tell), cmocka_unit_test(test_close_streams),
         cmocka_unit_test(test_take), cmocka_unit_test(test_take_stall),
         cmocka_unit_test(test_take_files), cmocka_unit_test(test_send),
-        cmocka_unit_test(test_send_apart),
+        cmocka_unit_test(test_send_apart), cmocka_unit_test(test_jobs),
+        cmocka_unit_test(test_job_after_job), cmocka_unit_test(test_jobs_stall),
+        cmocka_unit_test(test_jobs_file), cmocka_unit_test(test_take_jobs),
+        cmocka_unit_test(test_take_later),
         cmocka_unit_test(test_no_memory), cmocka_unit_test(test_no_memory_later),
     };
     int rc;

@@ -35,9 +35,11 @@ static const struct {
     { "and on in the second round", { 1, 1 }, { { 3, "" }, { 2, "" } }, "01010",
       "(vector,(0,2,1),(0,2,1),(0,1,1))" },
     { "-host",               { 2, 2, 2 }, { { 3, "2" }, { 3, "" } }, "222001",
-      "(vector,(2,1,3),(0,1,2),(1,1,1))" },
+      "(vector,(0,1,3),(1,1,2),(2,1,1))" },
     { "-host, in its order", { 1, 1, 1 }, { { 4, "20" } }, "2020",
-      "(vector,(2,1,1),(0,1,1),(2,1,1),(0,1,1))" },
+      "(vector,(0,2,1),(0,2,1))" },
+    { "nodes without ranks have no number", { 1, 1, 1 }, { { 2, "1" }, { 1, "2" } }, "112",
+      "(vector,(0,1,2),(1,1,1))" },
     { "-host takes what is free", { 2, 2 }, { { 3, "" }, { 2, "01" } }, "00110",
       "(vector,(0,2,2),(0,1,1))" },
     { "full nodes are passed over", { 1, 1 }, { { 3, "0" }, { 3, "" } }, "000111",
@@ -106,7 +108,7 @@ static void test_cases(void **state)
 
         print_message("  %s\n", cases[i].name);
         make_plan(&p, i);
-        assert_int_equal(place_ranks(&p, &pl, &e), 0);
+        assert_int_equal(place_ranks(&p, NULL, &pl, &e), 0);
         assert_int_equal(pl.size, (int)strlen(cases[i].nodes));
         for (int rank = 0; rank < pl.size; rank++)
             assert_int_equal(placement_node(&pl, rank), cases[i].nodes[rank] - '0');
@@ -135,13 +137,57 @@ static void test_large(void **state)
     for (int i = 0; i < 4096; i++)
         plan_add_host(&p, "h")->slots = 16;
     plan_add_app(&p)->n = 100000;
-    assert_int_equal(place_ranks(&p, &pl, &e), 0);
+    assert_int_equal(place_ranks(&p, NULL, &pl, &e), 0);
     assert_int_equal(pl.nruns, 4096 + (100000 - 65536 + 15) / 16);
     for (int rank = 0; rank < 100000; rank++)
         assert_int_equal(placement_node(&pl, rank), rank / 16 % 4096);
     check_map(&pl, "(vector,(0,4096,16),(0,2154,16))");
     placement_clear(&pl);
     plan_clear(&p);
+}
+
+/* Hosts that have ranks of another job: what is free is filled first. */
+static const struct {
+    const char *name;
+    int slots[MOST];
+    long used[MOST];
+    int n;
+    const char *on;          /* -host: these nodes */
+    const char *nodes;
+} used_cases[] = {
+    { "nothing is used",           { 2, 2 }, { 0, 0 }, 3, "", "001" },
+    { "one slot is",               { 2, 2 }, { 1, 0 }, 3, "", "011" },
+    { "all of the first",          { 2, 2 }, { 2, 0 }, 3, "", "110" },
+    { "all of the second",         { 2, 2 }, { 0, 2 }, 3, "", "000" },
+    { "all: another round",        { 2, 2 }, { 2, 2 }, 3, "", "001" },
+    { "more than there are slots", { 1, 1, 1 }, { 3, 1, 0 }, 4, "", "2121" },
+    { "-host: the free one first", { 2, 2, 2 }, { 0, 2, 1 }, 3, "12", "211" },
+    { "-host: all are full",       { 1, 1, 1 }, { 0, 1, 2 }, 3, "21", "121" },
+};
+
+static void test_used(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(used_cases); i++) {
+        struct placement pl;
+        struct err e = { 0 };
+        struct plan p;
+        struct app *a;
+
+        print_message("  %s\n", used_cases[i].name);
+        plan_init(&p);
+        for (size_t k = 0; k < MOST && used_cases[i].slots[k]; k++)
+            plan_add_host(&p, "h")->slots = used_cases[i].slots[k];
+        a = plan_add_app(&p);
+        a->n = used_cases[i].n;
+        set_nodes(a, used_cases[i].on);
+        assert_int_equal(place_ranks(&p, used_cases[i].used, &pl, &e), 0);
+        assert_int_equal(pl.size, (int)strlen(used_cases[i].nodes));
+        for (int rank = 0; rank < pl.size; rank++)
+            assert_int_equal(placement_node(&pl, rank), used_cases[i].nodes[rank] - '0');
+        placement_clear(&pl);
+        plan_clear(&p);
+    }
 }
 
 /* As many blocks as ranks cost no more than the ranks. */
@@ -157,7 +203,7 @@ static void test_many_blocks(void **state)
         assert_non_null(plan_add_host(&p, "h"));
     for (int i = 0; i < 20000; i++)
         plan_add_app(&p)->n = 1;
-    assert_int_equal(place_ranks(&p, &pl, &e), 0);
+    assert_int_equal(place_ranks(&p, NULL, &pl, &e), 0);
     assert_int_equal(placement_node(&pl, 19999), 19999 % 4096);
     placement_clear(&pl);
     plan_clear(&p);
@@ -193,7 +239,7 @@ static void test_memory(void **state)
     do {
         before = memory_live;
         memory_after(n++);
-        rc = place_ranks(&p, &pl, &e);
+        rc = place_ranks(&p, NULL, &pl, &e);
         assert_true(memory_hit || rc == 0);      /* qsort can do without, too */
         memory_end();
         placement_clear(&pl);
@@ -207,6 +253,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cases),
+        cmocka_unit_test(test_used),
         cmocka_unit_test(test_large),
         cmocka_unit_test(test_many_blocks),
         cmocka_unit_test(test_bad_runs),

@@ -303,7 +303,7 @@ static const struct story stories[] = {
     { "an extension is agreed", .steps = { INIT("2", "0"), TO_INIT("2", "0"),
         "0} cmd=fullinit;pmirank=0;extensions=thrid;",
         "0{ cmd=fullinit-response;rc=0;pmi-version=2;pmi-subversion=0;rank=0;size=1;appnum=0;"
-        "extensions=thrid,abort-text;debugged=FALSE;pmiverbose=FALSE;" } },
+        "extensions=thrid,abort-text,read-only,kvs-copy;debugged=FALSE;pmiverbose=FALSE;" } },
     { "pmirank is no number", .steps = { INIT("2", "0"), TO_INIT("2", "0"),
         "0} cmd=fullinit;pmirank=one;",
         "0{ cmd=fullinit-response;rc=6;errmsg=fullinit: pmirank=one is not a number;"

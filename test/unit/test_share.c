@@ -20,11 +20,13 @@ static const struct {
     struct share_record want;
 } records[] = {
     { "none", "", 0, 0, { 0 } },
-    { "one", DATA(N("\7") N("\1") N("\2") "k\0vw\0"), 1, { 7, "k", "vw", 2, false } },
-    { "an empty value", DATA(N("\0") N("\1") N("\0") "k\0\0"), 1, { 0, "k", "", 0, false } },
-    { "an empty key", DATA(N("\0") N("\0") N("\1") "\0v\0"), 1, { 0, "", "v", 1, false } },
+    { "one", DATA(N("\7") N("\1") N("\2") "k\0vw\0"), 1, { 7, "k", "vw", 2, false, false } },
+    { "an empty value", DATA(N("\0") N("\1") N("\0") "k\0\0"), 1, { 0, "k", "", 0, false, false } },
+    { "an empty key", DATA(N("\0") N("\0") N("\1") "\0v\0"), 1, { 0, "", "v", 1, false, false } },
     { "to be dropped", DATA(N("\0") N("\1") "\377\377\377\377k\0"), 1,
-      { 0, "k", NULL, 0, true } },
+      { 0, "k", NULL, 0, true, false } },
+    { "read-only", DATA(N("\7") "\1\0\0\200" N("\2") "k\0vw\0"), 1,
+      { 7, "k", "vw", 2, false, true } },
     { "one byte", DATA("\1"), -1, { 0 } },
     { "numbers only", DATA(N("\1") N("\1") N("\1")), -1, { 0 } },
     { "numbers cut off", DATA(N("\1") N("\1") "\1\0\0"), -1, { 0 } },
@@ -58,6 +60,7 @@ static void test_records(void **state)
             assert_int_equal(r.src, records[i].want.src);
             assert_string_equal(r.key, records[i].want.key);
             assert_int_equal(r.drop, records[i].want.drop);
+            assert_int_equal(r.fixed, records[i].want.fixed);
             assert_int_equal(r.len, records[i].want.len);
             if (!r.drop)
                 assert_string_equal(r.value, records[i].want.value);
@@ -75,9 +78,9 @@ static void test_added_is_read(void **state)
     size_t len;
 
     (void)state;
-    share_add(&b, 3, "a", "1", 1);
-    share_add(&b, 99999, "key", "", 0);
-    share_add(&b, 0, "b", "x;y\n", 4);
+    share_add(&b, 3, "a", "1", 1, false);
+    share_add(&b, 99999, "key", "", 0, true);
+    share_add(&b, 0, "b", "x;y\n", 4, false);
     at = buf_bytes(&b);
     len = b.len;
     assert_int_equal(share_next(&at, &len, &r, NULL), 1);

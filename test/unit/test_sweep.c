@@ -162,7 +162,7 @@ static int play_spared(void)
     if (pid[0] < 0 || pid[1] < 0 || start("(setsid sh -c 'sleep 100' &); echo; wait", &fd[2]) < 0 ||
         start("sleep 100 & echo; sleep 100", &fd[3]) < 0)
         return __LINE__;
-    if (sweep_but(20, &pid[1], 1) != 0)
+    if (sweep_but(20, &pid[1], 1, NULL) != 0)
         return __LINE__;
     if (!ended(fd[0]) || !ended(fd[2]) || !ended(fd[3]) || kill(pid[1], 0) < 0)
         return __LINE__;
@@ -171,27 +171,96 @@ static int play_spared(void)
         return __LINE__;
     if (waitpid(pid[1], NULL, WNOHANG) != 0)
         return __LINE__;
-    if (sweep_but(20, pid, 2) != 0 || kill(pid[1], 0) < 0)   /* one that has ended */
+    if (sweep_but(20, pid, 2, NULL) != 0 || kill(pid[1], 0) < 0)   /* one that has ended */
         return __LINE__;
     kill(pid[1], SIGKILL);                   /* its zombie is left to whom it belongs */
     usleep(50000);
-    if (sweep_but(20, &pid[1], 1) != 0 || waitpid(pid[1], NULL, 0) != pid[1])
+    if (sweep_but(20, &pid[1], 1, NULL) != 0 || waitpid(pid[1], NULL, 0) != pid[1])
         return __LINE__;
-    if (sweep_but(20, NULL, 0) != 0 || !ended(fd[1]) || sweep_any())
+    if (sweep_but(20, NULL, 0, NULL) != 0 || !ended(fd[1]) || sweep_any())
         return __LINE__;
     return 0;
 }
 
-static void test_spared(void **state)
+/* A sweep of one job: its own and what they have started end; another job's, and those
+ * that name none, go on. */
+static int play_of_job(void)
+{
+    static const char *const scripts[] = {
+        "PMI_JOBID=j sh -c 'sleep 100 & (setsid sleep 100 &); echo; wait' & wait",
+        "sleep 100 & echo; wait", "sleep 100 & echo; wait", "sleep 100 & echo; wait",
+        "(setsid sh -c 'sleep 100 & echo; wait' &); sleep 100",
+    };
+    static const char *const ids[] = { NULL, "j", "j1", NULL, "j" };
+    static const bool goes[] = { false, true, false, false, true };
+    int fd[N_OF(scripts)];
+    pid_t pid[N_OF(scripts)];
+
+    if (sweep_prepare() < 0)
+        return __LINE__;
+    for (size_t i = 0; i < N_OF(scripts); i++) {
+        unsetenv("PMI_JOBID");
+        if (ids[i])
+            setenv("PMI_JOBID", ids[i], 1);
+        pid[i] = start(scripts[i], &fd[i]);
+        if (pid[i] < 0)
+            return __LINE__;
+    }
+    unsetenv("PMI_JOBID");
+    if (sweep_but(20, NULL, 0, "none") != 0)
+        return __LINE__;
+    for (size_t i = 0; i < N_OF(scripts); i++)
+        if (kill(pid[i], 0) < 0)
+            return __LINE__;
+    if (sweep_but(20, &pid[4], 1, "j") != 0)
+        return __LINE__;
+    if (!ended(fd[1]) || waitpid(pid[4], NULL, WNOHANG) != 0)    /* spared by its number */
+        return __LINE__;
+    if (sweep_but(20, NULL, 0, "j") != 0)
+        return __LINE__;
+    for (size_t i = 0; i < N_OF(scripts); i++) {
+        fcntl(fd[i], F_SETFL, O_NONBLOCK);
+        if (goes[i] ? !ended(fd[i]) : read(fd[i], &pid[i], 1) != -1)
+            return __LINE__;
+    }
+    if (sweep_but(20, NULL, 0, NULL) != 0 || sweep_any())
+        return __LINE__;
+    for (size_t i = 0; i < N_OF(scripts); i++)
+        if (!ended(fd[i]))
+            return __LINE__;
+    return 0;
+}
+
+/* What a killed process of the job leaves becomes ours, and goes too. */
+static int play_orphans_of_job(void)
+{
+    int fd[2];
+
+    if (sweep_prepare() < 0)
+        return __LINE__;
+    setenv("PMI_JOBID", "j", 1);
+    if (start("sh -c 'sh -c \"(setsid sleep 100 &) ; sleep 100 & echo; wait\" & wait' & wait",
+              &fd[0]) < 0)
+        return __LINE__;
+    setenv("PMI_JOBID", "k", 1);
+    if (start("(setsid sleep 100 &); echo", &fd[1]) < 0)         /* an orphan already */
+        return __LINE__;
+    if (sweep_but(20, NULL, 0, "j") != 0 || !ended(fd[0]) || ended(fd[1]))
+        return __LINE__;
+    if (sweep_but(20, NULL, 0, "k") != 0 || !ended(fd[1]))
+        return __LINE__;
+    return sweep_all(20) == 0 ? 0 : __LINE__;
+}
+
+static void played_apart(int (*play_it)(void))
 {
     int status;
     pid_t pid;
 
-    (void)state;
     fflush(NULL);
     pid = fork();
     if (pid == 0) {
-        int line = play_spared();
+        int line = play_it();
 
         if (line)
             fprintf(stderr, "    line %d\n", line);
@@ -203,11 +272,30 @@ static void test_spared(void **state)
     assert_int_equal(status, 0);
 }
 
+static void test_spared(void **state)
+{
+    (void)state;
+    played_apart(play_spared);
+}
+
+static void test_of_job(void **state)
+{
+    (void)state;
+    played_apart(play_of_job);
+}
+
+static void test_orphans_of_job(void **state)
+{
+    (void)state;
+    played_apart(play_orphans_of_job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cases), cmocka_unit_test(test_in_vain),
-        cmocka_unit_test(test_spared),
+        cmocka_unit_test(test_spared), cmocka_unit_test(test_of_job),
+        cmocka_unit_test(test_orphans_of_job),
     };
 
     return cmocka_run_group_tests_name("sweep", tests, NULL, NULL);

@@ -15,15 +15,21 @@
 
 #define N_OF(a) (sizeof (a) / sizeof *(a))
 
-static const struct { const char *name; int rank; bool from_client; const char *data, *line; }
+static const struct {
+    const char *name;
+    int job, rank;
+    bool from_client;
+    const char *data, *line;
+}
 lines[] = {
-    { "a line", 0, true, "cmd=get_maxes\n", "0 C>S |cmd=get_maxes\\n|" },
-    { "a reply", 12, false, "cmd=x rc=0\n", "12 S>C |cmd=x rc=0\\n|" },
-    { "nobody yet", -1, true, "cmd=initack pmiid=1\n", "? C>S |cmd=initack pmiid=1\\n|" },
-    { "a frame", 1, true, "    14cmd=job-getid;", "1 C>S |    14cmd=job-getid;|" },
-    { "backslash, bar, control", 1, true, "a\\b|c\x1b\n", "1 C>S |a\\\\b|c\\x1B\\n|" },
-    { "UTF-8 and not", 1, true, "\xc3\xbc", "1 C>S |\xc3\xbc|" },
-    { "not UTF-8", 1, true, "\xff", "1 C>S |\\xFF|" },
+    { "a line", 0, 0, true, "cmd=get_maxes\n", "0 C>S |cmd=get_maxes\\n|" },
+    { "a reply", 0, 12, false, "cmd=x rc=0\n", "12 S>C |cmd=x rc=0\\n|" },
+    { "nobody yet", 0, -1, true, "cmd=initack pmiid=1\n", "? C>S |cmd=initack pmiid=1\\n|" },
+    { "a frame", 0, 1, true, "    14cmd=job-getid;", "1 C>S |    14cmd=job-getid;|" },
+    { "backslash, bar, control", 0, 1, true, "a\\b|c\x1b\n", "1 C>S |a\\\\b|c\\x1B\\n|" },
+    { "a rank of another job", 7, 2, true, "x\n", "7.2 C>S |x\\n|" },
+    { "UTF-8 and not", 0, 1, true, "\xc3\xbc", "1 C>S |\xc3\xbc|" },
+    { "not UTF-8", 0, 1, true, "\xff", "1 C>S |\\xFF|" },
 };
 
 static void test_format(void **state)
@@ -33,7 +39,7 @@ static void test_format(void **state)
         struct buf b = BUF_INIT;
 
         print_message("  %s\n", lines[i].name);
-        trace_format(&b, lines[i].rank, lines[i].from_client, lines[i].data,
+        trace_format(&b, lines[i].job, lines[i].rank, lines[i].from_client, lines[i].data,
                      strlen(lines[i].data));
         assert_false(b.failed);
         assert_string_equal(buf_bytes(&b), lines[i].line);
@@ -54,7 +60,7 @@ static void test_file(void **state)
     close(fd);
     fd = trace_open(name, &e);
     assert_true(fd >= 0);
-    trace_format(&b, 3, true, "a", 1);
+    trace_format(&b, 0, 3, true, "a", 1);
     trace_write(fd, &b);
     trace_write(fd, &b);
     close(fd);

@@ -1,0 +1,228 @@
+/* crew.c - see crew.h */
+#include "mpiexec_lite/crew.h"
+
+#include "mpiexec_lite/mpicheck.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int by_rank(const void *key, const void *at)
+{
+    int x = *(const int *)key, y = ((const struct rank *)at)->rank;
+
+    return (x > y) - (x < y);
+}
+
+struct rank *crew_rank(struct crew *c, int rank)
+{
+    return c->n ? bsearch(&rank, c->ranks, (size_t)c->n, sizeof *c->ranks, by_rank) : NULL;
+}
+
+const char *crew_program(const struct crew *c, int rank)
+{
+    size_t app = plan_app_of(c->args.plan, rank);
+    const char *path = c->args.programs[app], *slash;
+
+    if (c->args.plan->single)            /* its name was not told */
+        return "singleton";
+    if (!path)
+        path = c->args.plan->apps[app].argv.v[0];
+    slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* --- signals and ends -------------------------------------------------- */
+
+/* Its process group; and it alone, if it has left that. */
+static void kill_rank(const struct rank *r, int signo)
+{
+    if (!r->pid)
+        return;
+    kill(-r->pid, signo);
+    if (getpgid(r->pid) != r->pid)
+        kill(r->pid, signo);
+}
+
+
+/* Whether a process has a handler for a signal. */
+static bool catches(pid_t pid, int signo)
+{
+    unsigned long long mask = 0;
+    char path[40], line[200];
+    FILE *f;
+
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    f = fopen(path, "re");
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "SigCgt: %llx", &mask) == 1)
+            break;
+    if (f)
+        fclose(f);
+    return mask >> (signo - 1) & 1;
+}
+
+/* As Hydra does, but not to those whom it would kill. */
+void crew_tell_died(struct crew *c)
+{
+    for (int i = 0; i < c->n; i++)
+        if (c->ranks[i].pid && catches(c->ranks[i].pid, SIGUSR1))
+            kill(c->ranks[i].pid, SIGUSR1);
+}
+
+/* A rank that ended without PMI, of several, may be an MPI that has none. */
+static void check_mpi(struct crew *c, int rank)
+{
+    const char *path = c->args.programs[plan_app_of(c->args.plan, rank)];
+    char what[256], line[600];
+
+    if (c->checked_mpi || c->spoke_pmi || c->args.place->size < 2)
+        return;
+    c->checked_mpi = true;
+    if (!mpicheck_library(path, what, sizeof what))
+        return;
+    snprintf(line, sizeof line, "warning: %s is linked to %s, but did not use PMI: that MPI "
+             "cannot be started this way, and each process has run alone, as rank 0 of 1",
+             crew_program(c, rank), what);
+    c->node->ops->tell(c->node->host, line);
+}
+
+/* Serve what a rank said before it ended, then take note. */
+static void rank_ended(struct crew *c, struct rank *r, int wstatus)
+{
+    struct member *m = job_member(c->job, r->rank);
+
+    pmi_conn_drain(&r->conn);
+    crew_drain_peers(c, m);
+    pmi_conn_close(&r->conn);
+    if (!member_ever_initialized(m))
+        check_mpi(c, r->rank);
+    c->running--;
+    c->node->ops->ended(c->node->host, c, r->rank, wstatus);
+    r->pid = 0;
+    r->adopted = false;
+    member_ended(m);
+}
+
+/* Of one that is not ours to signal, the connection is all there is to end. */
+static bool is_end(int signo)
+{
+    return signo == SIGTERM || signo == SIGKILL;
+}
+
+void crew_kill(struct crew *c, int rank, int signo)
+{
+    for (int i = 0; i < c->n; i++) {
+        struct rank *r = &c->ranks[i];
+
+        if (rank >= 0 && r->rank != rank)
+            continue;
+        kill_rank(r, signo);
+        if (r->adopted && is_end(signo))
+            rank_ended(c, r, signo);
+    }
+}
+
+bool crew_hung_up(struct crew *c, int rank)
+{
+    struct rank *r = crew_rank(c, rank);
+
+    if (!r->adopted)
+        return false;
+    rank_ended(c, r, 0);
+    return true;
+}
+
+bool crew_reaped(struct crew *c, pid_t pid, int wstatus)
+{
+    for (int i = 0; i < c->n; i++)
+        if (c->ranks[i].pid == pid) {
+            rank_ended(c, &c->ranks[i], wstatus);
+            return true;
+        }
+    return false;
+}
+
+void crew_swept(struct crew *c)
+{
+    for (int i = 0; i < c->n; i++)
+        if (c->ranks[i].pid)
+            rank_ended(c, &c->ranks[i], SIGKILL);
+}
+
+/* --- set-up ------------------------------------------------------------ */
+
+static int add_ranks(struct crew *c, struct err *e)
+{
+    int *ranks = NULL;
+
+    if (c->node->args.index >= 0)
+        c->n = placement_ranks(c->args.place, c->node->args.index, &ranks);
+    c->ranks = c->n < 0 ? NULL : calloc((size_t)(c->n ? c->n : 1), sizeof *c->ranks);
+    for (int i = 0; c->ranks && i < c->n; i++) {
+        c->ranks[i].rank = ranks[i];
+        c->ranks[i].conn.fd = -1;
+    }
+    free(ranks);
+    if (c->ranks)
+        return 0;
+    c->n = 0;
+    return err_set(e, ERR_NOMEM, "no memory for ranks");
+}
+
+int crew_init(struct crew *c, struct node *n, const struct crew_args *args, struct err *e)
+{
+    *c = (struct crew){ .node = n, .args = *args };
+    TAILQ_INIT(&c->peers);
+    TAILQ_INSERT_TAIL(&n->crews, c, in_node);
+    return add_ranks(c, e);
+}
+
+int crew_add_job(struct crew *c, int subtree, struct err *e)
+{
+    const struct placement *place = c->args.place;
+    struct job_spec spec = { .id = c->args.jobid, .size = place->size,
+                             .universe = c->args.plan->usize, .map = place->map,
+                             .map_blocks = place->nmap, .spread = c->n != place->size,
+                             .nlocal = c->n, .subtree = subtree,
+                             .spawner = c->args.spawner, .link = c,
+                             .in_env = !plan_is_single(c->args.plan),
+                             .cart_dims = c->args.plan->dims };
+    int index = c->node->args.index;
+    size_t room = (size_t)(c->n ? c->n : 1);
+    int *appnums = malloc(room * sizeof *appnums), *local = malloc(room * sizeof *local);
+
+    for (int i = 0; appnums && local && i < c->n; i++) {
+        local[i] = c->ranks[i].rank;
+        appnums[i] = (int)plan_app_of(c->args.plan, local[i]);
+    }
+    if (index >= 0)
+        spec.cart_coords = c->args.plan->hosts[index].coords;
+    spec.appnums = appnums;
+    spec.local = local;
+    if (appnums && local)
+        c->job = server_add_job(c->node->server, &spec, e);
+    else
+        err_set(e, ERR_NOMEM, "no memory for %d ranks", c->n);
+    free(appnums);
+    free(local);
+    if (!c->job)
+        return -1;
+    return c->args.plan->pmi_port && c->n ? crew_listen(c, e) : 0;
+}
+
+void crew_clear(struct crew *c)
+{
+    if (!c->node)
+        return;
+    feed_free(c->feed);
+    crew_close_pmi(c);
+    output_free(c->output);
+    if (c->job)
+        server_remove_job(c->job);
+    free(c->ranks);
+    TAILQ_REMOVE(&c->node->crews, c, in_node);
+    c->node = NULL;
+}

@@ -1,0 +1,94 @@
+/* crew.h - the ranks of one job on one node: started, served, signalled, reaped.
+ *
+ * The same in the launcher's root and in a proxy on another node; what differs is
+ * whom it tells (node_ops): the root decides at once, a proxy tells the one above.
+ * Ranks are named by their number in the job. */
+#ifndef MPIEXEC_LITE_CREW_H
+#define MPIEXEC_LITE_CREW_H
+
+#include "mpiexec_lite/conn.h"
+#include "mpiexec_lite/feed.h"
+#include "mpiexec_lite/launch.h"
+#include "mpiexec_lite/listen.h"
+#include "mpiexec_lite/node.h"
+#include "mpiexec_lite/output.h"
+#include "mpiexec_lite/place.h"
+
+struct crew_args {                   /* all borrowed */
+    const struct plan      *plan;
+    const struct placement *place;
+    char *const      *programs;      /* by block: what to execute; NULL where no rank is */
+    const struct strlist *envs;      /* by block: environment of its ranks */
+    const char       *jobid;
+    const char       *spawner;       /* id of the job that has started this one, or NULL */
+    int               number;        /* of the job; 0: of the command line */
+    int               input;         /* the stdin that a rank gets itself; -1: forwarded */
+    void             *owner;         /* the host's name for this job */
+};
+
+struct rank {
+    int             rank;
+    pid_t           pid;             /* 0: not running */
+    enum pmi_phase  pmi;
+    struct pmi_conn conn;            /* fd -1: none */
+    bool            adopted;         /* started by itself: it lives while it is connected */
+};
+
+struct port_peer;
+TAILQ_HEAD(port_peers, port_peer);
+
+struct crew {
+    TAILQ_ENTRY(crew) in_node;
+    struct node      *node;          /* borrowed */
+    struct crew_args  args;
+    struct job       *job;           /* owned, as is what follows */
+    struct output    *output;
+    struct feed      *feed;          /* NULL: no stdin is forwarded to ranks here */
+    struct listener  *listener;      /* -pmi-port, until all ranks are in */
+    struct port_peers peers;
+    struct rank      *ranks;         /* in order of rank */
+    int               n, running, unbound;   /* ranks here; alive; not bound to a port peer */
+    bool              spoke_pmi, checked_mpi;
+};
+
+/* 0, or -1 and e; to be cleared either way.  output and feed are to be added. */
+int  crew_init(struct crew *c, struct node *n, const struct crew_args *args, struct err *e);
+void crew_clear(struct crew *c);         /* and the job, if there is one */
+/* Make the job, once peers are known.  subtree: ranks here and below.  0, or -1, e. */
+int  crew_add_job(struct crew *c, int subtree, struct err *e);
+/* Whether all ranks of this crew can have their descriptors, beside those there are. */
+int  crew_check_files(struct crew *c, struct err *e);
+/* Start every rank, or as many as can be; who fails is told.  -1 and e if not even
+ * the preparations worked. */
+int  crew_start(struct crew *c, struct err *e);
+
+/* Instead: rank 0, the only one, runs already; fd is its connection (taken). */
+int  crew_adopt(struct crew *c, int fd, struct err *e);
+
+/* A rank here, or NULL. */
+struct rank *crew_rank(struct crew *c, int rank);
+/* Signal the process group of a rank, or (-1) of all. */
+void crew_kill(struct crew *c, int rank, int signo);
+/* All that descends from us has been killed. */
+void crew_swept(struct crew *c);
+/* Others have died: those ranks that want to know hear it by SIGUSR1. */
+void crew_tell_died(struct crew *c);
+/* The short name of a rank's program. */
+const char *crew_program(const struct crew *c, int rank);
+/* Tell each rank's state (SIGQUIT). */
+void crew_report(struct crew *c);
+
+/* For node.c: the connection of a rank is gone; true if the rank is with it. */
+bool crew_hung_up(struct crew *c, int rank);
+/* A child has ended; false if it is no rank of this crew. */
+bool crew_reaped(struct crew *c, pid_t pid, int wstatus);
+
+/* Between the crew's files: crew_pmi.c */
+void crew_initialized(struct crew *c, struct rank *r);   /* a rank has spoken PMI */
+int  crew_listen(struct crew *c, struct err *e);         /* -pmi-port */
+void crew_peer_closed(struct port_peer *p);
+void crew_close_pmi(struct crew *c);
+/* PMI_PORT: serve what this member, or somebody who has not said who it is, has sent. */
+void crew_drain_peers(struct crew *c, const struct member *m);
+
+#endif

@@ -1,0 +1,340 @@
+/* crew_start.c - give every rank its descriptors and environment, and start it. */
+#include "mpiexec_lite/crew.h"
+
+#include "mpiexec_lite/child.h"
+#include "mpiexec_lite/env.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* The two ends of a pipe or socket pair; -1: none. */
+struct ends {
+    int  ours, theirs;
+    bool lent;               /* theirs is somebody's who keeps it */
+};
+
+struct rank_ends {
+    struct ends pmi, out, err, in;
+};
+
+static void close_end(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static void close_theirs(struct rank_ends *x)
+{
+    close_end(&x->pmi.theirs);
+    close_end(&x->out.theirs);
+    if (!x->err.lent)
+        close_end(&x->err.theirs);
+    if (!x->in.lent)
+        close_end(&x->in.theirs);
+}
+
+static void close_ours(struct rank_ends *x)
+{
+    close_end(&x->pmi.ours);
+    close_end(&x->out.ours);
+    close_end(&x->err.ours);
+    close_end(&x->in.ours);
+}
+
+/* A pipe whose end `ours` (0: read, 1: write) does not block. */
+static int make_pipe(struct ends *x, int ours)
+{
+    int fd[2];
+
+    if (pipe2(fd, O_CLOEXEC) < 0)
+        return -1;
+    x->ours = fd[ours];
+    x->theirs = fd[!ours];
+    return fcntl(x->ours, F_SETFL, O_NONBLOCK);
+}
+
+static int make_pmi(struct ends *x)
+{
+    int fd[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) < 0)
+        return -1;
+    x->ours = fd[0];
+    x->theirs = fd[1];
+    return 0;
+}
+
+/* Most ranks have no stdin: they share one descriptor of /dev/null. */
+static int no_input(struct node *n)
+{
+    if (n->null < 0)
+        n->null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    return n->null;
+}
+
+/* stdin of a rank: a pipe of the feed, our own or a file, or nothing. */
+static int make_input(struct crew *c, int rank, struct ends *x)
+{
+    const struct plan *p = c->args.plan;
+    bool chosen = p->stdin_mode == STDIN_ALL ||
+                  (p->stdin_mode != STDIN_NONE && p->stdin_rank == rank);
+
+    if (chosen && c->feed)
+        return make_pipe(x, 1);
+    x->lent = true;
+    x->theirs = chosen ? c->args.input : no_input(c->node);
+    return x->theirs < 0 ? -1 : 0;
+}
+
+/* Merged with stdout, stderr is the same pipe, so that a rank's own order stays. */
+static int make_errors(struct crew *c, struct rank_ends *x)
+{
+    if (!c->args.plan->merge)
+        return make_pipe(&x->err, 0);
+    x->err.theirs = x->out.theirs;
+    x->err.lent = true;
+    return 0;
+}
+
+static int make_ends(struct crew *c, int rank, struct rank_ends *x)
+{
+    static const struct ends none = { -1, -1, false };
+
+    *x = (struct rank_ends){ none, none, none, none };
+    if ((!c->listener && make_pmi(&x->pmi) < 0) || make_pipe(&x->out, 0) < 0 ||
+        make_errors(c, x) < 0 || make_input(c, rank, &x->in) < 0)
+        return -1;
+    return 0;
+}
+
+/* The launcher's ends go to those who serve them; on failure too they are taken. */
+static int take_ends(struct crew *c, struct rank *r, struct rank_ends *x, struct err *e)
+{
+    int rc = output_add(c->output, r->rank, x->out.ours, x->err.ours, e);
+
+    x->out.ours = x->err.ours = -1;
+    if (rc < 0)
+        close_ours(x);
+    if (x->in.ours >= 0 && feed_add(c->feed, x->in.ours) < 0)
+        rc = err_set(e, ERR_NOMEM, "no memory for stdin");
+    x->in.ours = -1;
+    if (x->pmi.ours >= 0 && pmi_conn_init(&r->conn, &c->node->conn_env, c->job,
+                                          job_member(c->job, r->rank), x->pmi.ours) < 0)
+        rc = err_set(e, ERR_NOMEM, "no memory for rank %d", r->rank);
+    x->pmi.ours = -1;
+    return rc;
+}
+
+/* A rank that is being started, with what its process uses of ours. */
+struct start {
+    struct rank *rank;
+    char       **envp;           /* owned; strings of the block, and: */
+    char         text[ENV_RANK_TEXT];
+};
+
+/* Ranks of one block are started side by side. */
+struct starts {
+    struct crew    *crew;
+    size_t          app;
+    struct strlist  constants;   /* owned: what ranks of the block need not ask for */
+    struct children children;
+    struct start   *v;           /* owned; as many as children can have */
+};
+
+/* 0, or -1 with errno. */
+static int make_env(struct starts *s, struct start *x, const struct rank_ends *ends)
+{
+    struct crew *c = s->crew;
+    const struct strlist *env = &c->args.envs[s->app], *more = &s->constants;
+    struct rank_env vars = { .fd = ends->pmi.theirs, .rank = x->rank->rank,
+                             .size = c->args.place->size,
+                             .port = c->listener ? listen_address(c->listener) : NULL,
+                             .local_rank = (int)(x->rank - c->ranks), .local_size = c->n,
+                             .jobid = c->args.jobid, .spawned = c->args.spawner != NULL,
+                             .hostname = c->node->args.hostname };
+
+    x->envp = malloc((env->n + more->n + ENV_RANK_MAX) * sizeof *x->envp);
+    if (!x->envp)
+        return -1;
+    if (env->n)
+        memcpy(x->envp, env->v, env->n * sizeof *x->envp);
+    if (more->n)
+        memcpy(x->envp + env->n, more->v, more->n * sizeof *x->envp);
+    if (env_rank_vars(&vars, x->text, sizeof x->text, x->envp + env->n + more->n, NULL) >= 0)
+        return 0;
+    errno = E2BIG;
+    return -1;
+}
+
+static int begin_process(struct starts *s, struct rank *r, const struct rank_ends *ends)
+{
+    const struct crew *c = s->crew;
+    const struct app *app = &c->args.plan->apps[s->app];
+    struct start *x = &s->v[s->children.n];
+    struct child_spec spec = { .path = c->args.programs[s->app], .argv = app->argv.v,
+                               .dir = app->wdir, .in = ends->in.theirs, .out = ends->out.theirs,
+                               .err = ends->err.theirs, .keep = ends->pmi.theirs,
+                               .user = c->node->args.user };
+
+    x->rank = r;
+    if (make_env(s, x, ends) < 0) {
+        free(x->envp);
+        return -1;
+    }
+    spec.envp = x->envp;
+    children_add(&s->children, &spec);
+    return 0;
+}
+
+static void failed_to_start(struct crew *c, int rank, size_t app, const char *step,
+                            int errnum)
+{
+    char text[PATH_MAX + 16];
+
+    if (!strcmp(step, "chdir"))
+        snprintf(text, sizeof text, "chdir to %s", c->args.plan->apps[app].wdir);
+    else
+        snprintf(text, sizeof text, "%s", step);
+    c->node->ops->not_started(c->node->host, c, rank, text, errnum);
+}
+
+/* False when the rank could not be started, which is told.  Our ends are taken first,
+ * as an output file that cannot be opened should start nothing. */
+static bool begin_rank(struct starts *s, struct rank *r)
+{
+    struct crew *c = s->crew;
+    struct rank_ends x;
+    struct err e = { 0 };
+    bool ok = false;
+
+    if (make_ends(c, r->rank, &x) < 0) {
+        failed_to_start(c, r->rank, s->app, "descriptors", errno);
+        close_ours(&x);
+    } else if (take_ends(c, r, &x, &e) < 0) {
+        c->node->ops->broken(c->node->host, e.text);
+    } else {
+        ok = begin_process(s, r, &x) == 0;
+        if (!ok)
+            failed_to_start(c, r->rank, s->app, "environment", errno);
+    }
+    close_theirs(&x);
+    return ok;
+}
+
+static bool end_rank(struct starts *s, int i)
+{
+    struct crew *c = s->crew;
+    struct rank *r = s->v[i].rank;
+    const char *step;
+    pid_t pid = children_end(&s->children, i, &step);
+
+    free(s->v[i].envp);
+    if (pid < 0) {
+        failed_to_start(c, r->rank, s->app, step, errno);
+        return false;
+    }
+    r->pid = pid;
+    c->running++;
+    c->node->ops->started(c->node->host, c, r->rank, pid);
+    return true;
+}
+
+/* Wait for those that have been begun.  False: one could not be started. */
+static bool end_all(struct starts *s)
+{
+    bool ok = true;
+
+    for (int i = 0; i < s->children.n; i++)
+        ok = end_rank(s, i) && ok;
+    s->children.n = 0;
+    return ok;
+}
+
+static int set_block(struct starts *s, size_t app, struct err *e)
+{
+    struct crew *c = s->crew;
+    struct env_constants k = { c->args.plan->usize, app, job_mapping(c->job), NULL, c->n };
+    int *local = malloc((size_t)(c->n ? c->n : 1) * sizeof *local), rc;
+
+    if (!local)
+        return err_set(e, ERR_NOMEM, "no memory for an environment");
+    for (int i = 0; i < c->n; i++)
+        local[i] = c->ranks[i].rank;
+    k.local = local;
+    s->app = app;
+    strlist_clear(&s->constants);
+    rc = env_add_constants(&k, &s->constants, e);
+    free(local);
+    return rc;
+}
+
+/* 0; 1: a rank could not be started; -1 and e. */
+static int start_all(struct starts *s, struct err *e)
+{
+    struct crew *c = s->crew;
+
+    for (int i = 0; i < c->n; i++) {
+        size_t app = plan_app_of(c->args.plan, c->ranks[i].rank);
+
+        if ((app != s->app || s->children.n == s->children.most) && !end_all(s))
+            return 1;
+        if (app != s->app && set_block(s, app, e) < 0)
+            return -1;
+        if (!begin_rank(s, &c->ranks[i]))
+            return 1;
+    }
+    return 0;
+}
+
+/* Three descriptors a rank, and more for what it asks; some for everything else. */
+int crew_check_files(struct crew *c, struct err *e)
+{
+    size_t each = 3 + !!c->feed + !!c->args.plan->outfile + !!c->args.plan->errfile;
+    size_t want = (size_t)c->n * each + 64;
+    struct rlimit now = c->node->args.user->files;
+
+    now.rlim_cur = now.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &now);
+    getrlimit(RLIMIT_NOFILE, &now);
+    if (now.rlim_cur < want)
+        return err_set(e, ERR_OTHER, "%d ranks need %zu descriptors, the limit is %ju "
+                       "(ulimit -n)", c->n, want, (uintmax_t)now.rlim_cur);
+    return 0;
+}
+
+int crew_adopt(struct crew *c, int fd, struct err *e)
+{
+    struct rank *r = &c->ranks[0];
+
+    if (pmi_conn_init(&r->conn, &c->node->conn_env, c->job, job_member(c->job, 0), fd) < 0)
+        return err_set(e, ERR_NOMEM, "no memory for a rank");
+    r->adopted = true;
+    c->running++;
+    return 0;
+}
+
+int crew_start(struct crew *c, struct err *e)
+{
+    int window = c->args.plan->start_window;
+    struct starts s = { .crew = c, .app = SIZE_MAX };
+    int rc = children_init(&s.children, window < c->n ? window : c->n);
+
+    s.v = calloc((size_t)s.children.most, sizeof *s.v);
+    if (rc < 0 || !s.v)
+        rc = err_set(e, ERR_NOMEM, "no memory to start ranks");
+    else
+        rc = start_all(&s, e);
+    end_all(&s);
+    children_clear(&s.children);
+    strlist_clear(&s.constants);
+    free(s.v);
+    return rc < 0 ? -1 : 0;
+}

@@ -1,0 +1,334 @@
+/* spawned.c - see spawned.h */
+#include "mpiexec_lite/spawned.h"
+
+#include "mpiexec_lite/env.h"
+#include "mpiexec_lite/hosts.h"
+#include "mpiexec_lite/opts_table.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* --- soft -------------------------------------------------------------- */
+
+/* a, a:b or a:b:c at *s.  False: it is none of these. */
+static bool take_triplet(const char **s, long *a, long *b, long *c)
+{
+    long *to[] = { a, b, c };
+    size_t n = 0;
+    char *end;
+
+    do {
+        *to[n] = strtol(*s, &end, 10);
+        if (end == *s || *to[n] > INT_MAX || *to[n] < -INT_MAX)
+            return false;
+        *s = end;
+        n++;
+    } while (n < 3 && **s == ':' && ++*s);
+    if (n == 1)
+        *b = *a;
+    if (n < 3)
+        *c = 1;
+    return *c && (!**s || **s == ',');
+}
+
+/* The largest of a, a+c, ... up to b that is at most max; -1: none. */
+static long largest(long a, long b, long c, long max)
+{
+    long low = c > 0 ? a : b, high = c > 0 ? b : a, step = labs(c);
+
+    if (low > high)
+        return -1;
+    if (c < 0)                           /* the last one that is reached going down */
+        low = a - (a - b) / step * step;
+    if (high > max)
+        high = max;
+    if (low < 0)
+        low += (-low + step - 1) / step * step;
+    return high < low ? -1 : low + (high - low) / step * step;
+}
+
+int spawned_soft(const char *list, int max, struct err *e)
+{
+    long best = -1, a, b, c, found;
+
+    for (const char *s = list;; s++) {
+        if (!take_triplet(&s, &a, &b, &c))
+            return err_set(e, ERR_INVALID_VAL, "soft: numbers or ranges a:b:c, separated by "
+                           "commas, wanted, not '%.60s'", list);
+        found = largest(a, b, c, max);
+        if (found > best)
+            best = found;
+        if (!*s)
+            break;
+    }
+    if (best < 0)
+        return err_set(e, ERR_INVALID_VAL, "soft: no number of '%.60s' is at most %d", list, max);
+    return (int)best;
+}
+
+/* --- one command ------------------------------------------------------- */
+
+static int no_memory(struct err *e)
+{
+    return err_set(e, ERR_NOMEM, "no memory for a spawn");
+}
+
+static int set_text(char **at, const char *text, struct err *e)
+{
+    *at = text ? strdup(text) : NULL;
+    return text && !*at ? no_memory(e) : 0;
+}
+
+/* Of new hosts no more than there are processes without a free slot can be of use. */
+static void drop_idle(struct app *a, struct plan *p, size_t known,
+                      const struct spawned_hosts *hosts)
+{
+    long wanted = a->n;
+    size_t n = 0;
+
+    for (size_t i = 0; i < a->nnodes; i++) {
+        size_t k = a->nodes[i];
+        long free = k < known ? p->hosts[k].slots - (hosts->used ? hosts->used[k] : 0) : 0;
+
+        wanted -= free > 0 ? free : 0;
+    }
+    while (p->nhosts > known && (long)(p->nhosts - known) > wanted)
+        host_clear(&p->hosts[--p->nhosts]);
+    for (size_t i = 0; i < a->nnodes; i++)
+        if (a->nodes[i] < p->nhosts)
+            a->nodes[n++] = a->nodes[i];
+    a->nnodes = n;
+}
+
+/* The nodes of a list of names, of which some may be new; as many processes as are wanted
+ * go there, whatever their slots. */
+static int set_nodes(struct app *a, struct plan *p, const char *list, const char *file,
+                     const struct spawned_hosts *hosts, struct err *e)
+{
+    size_t known = p->nhosts;
+    struct hosts h;
+    long slots;
+    int rc;
+
+    hosts_init(&h, p);
+    rc = hosts_pick(&h, list, file, a, &slots, e);
+    hosts_clear(&h);
+    if (rc == 0)
+        drop_idle(a, p, known, hosts);
+    return rc;
+}
+
+/* A file of the launcher's host; a pipe could keep all of it waiting. */
+static int set_nodes_file(struct app *a, struct plan *p, const char *path,
+                          const struct spawned_hosts *hosts, struct err *e)
+{
+    struct buf text = BUF_INIT;
+    struct stat st;
+    int rc;
+
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return err_set(e, ERR_INVALID_VAL, "%.120s: not a regular file", path);
+    rc = opts_file_read(path, &text, e);
+    if (rc == 0)
+        rc = set_nodes(a, p, buf_bytes(&text), path, hosts, e);
+    buf_clear(&text);
+    return rc < 0 ? err_context(e, "hostfile") : 0;
+}
+
+static bool any_lost(const struct spawned_hosts *hosts)
+{
+    for (size_t i = 0; i < hosts->listed; i++)
+        if (hosts->lost[i])
+            return true;
+    return false;
+}
+
+/* Without a list: those of the command line, without the lost ones. */
+static int keep_to_list(struct app *a, const struct spawned_hosts *hosts, struct err *e)
+{
+    if (hosts->listed == hosts->plan->nhosts && !any_lost(hosts))
+        return 0;                        /* anywhere */
+    a->nodes = calloc(hosts->listed, sizeof *a->nodes);
+    if (!a->nodes)
+        return no_memory(e);
+    for (size_t i = 0; i < hosts->listed; i++)
+        if (!hosts->lost[i])
+            a->nodes[a->nnodes++] = i;
+    return a->nnodes ? 0 : err_set(e, ERR_OTHER, "all hosts are lost");
+}
+
+/* Lines of NAME=VALUE replace what is in the environment. */
+static int set_env(struct strlist *env, const char *lines, struct err *e)
+{
+    for (size_t n; *lines; lines += n + (lines[n] == '\n')) {
+        size_t name = env_name_len(lines);
+        size_t i = 0;
+
+        n = strcspn(lines, "\n");
+        if (!n)
+            continue;
+        if (!name || name >= n)
+            return err_set(e, ERR_INVALID_VAL, "env: NAME=VALUE, one a line, wanted");
+        if (env_is_ours(lines, name))
+            continue;
+        while (i < env->n && strncmp(env->v[i], lines, name + 1))
+            i++;
+        if (i < env->n) {
+            free(env->v[i]);
+            env->v[i] = env->v[--env->n];
+            env->v[env->n] = NULL;
+        }
+        if (strlist_add_bytes(env, lines, n) < 0)
+            return no_memory(e);
+    }
+    return 0;
+}
+
+static bool is_known(const char *key)
+{
+    static const char *const known[] = { "wdir", "path", "host", "hosts", "hostfile", "soft",
+                                         "env" };
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strcmp(key, known[i]))
+            return true;
+    return false;
+}
+
+static int note_unknown(struct plan *p, const struct spawn_command *c, struct err *e)
+{
+    for (size_t i = 0; i < c->info.n; i++) {
+        char text[200];
+
+        if (is_known(c->info.v[i].key))
+            continue;
+        snprintf(text, sizeof text, "spawn of %.60s: info key %.80s changes nothing", c->program,
+                 c->info.v[i].key);
+        if (strlist_add(&p->warnings, text) < 0)
+            return no_memory(e);
+    }
+    return 0;
+}
+
+static int set_argv(struct app *a, const struct spawn_command *c, struct err *e)
+{
+    if (strlist_add(&a->argv, c->program) < 0)
+        return no_memory(e);
+    for (size_t i = 0; i < c->nargs; i++)
+        if (strlist_add(&a->argv, c->args[i]) < 0)
+            return no_memory(e);
+    return 0;
+}
+
+/* Make block a of a command; like: the block of the rank that asks. */
+static int make_app(struct plan *p, struct app *a, struct strlist *env, const struct app *like,
+                    const struct spawn_command *c, const struct spawned_hosts *hosts, int *code,
+                    struct err *e)
+{
+    const char *wdir = spawn_info(c, "wdir"), *path = spawn_info(c, "path"),
+               *soft = spawn_info(c, "soft"), *vars = spawn_info(c, "env"),
+               *host = spawn_info(c, "host"), *file = spawn_info(c, "hostfile");
+
+    if (!host)
+        host = spawn_info(c, "hosts");
+    *code = EINVAL;
+    a->n = soft ? spawned_soft(soft, c->procs, e) : c->procs;
+    if (a->n == 0)
+        return err_set(e, ERR_INVALID_VAL, "no process of %.100s is wanted", c->program);
+    if (a->n < 0 || set_argv(a, c, e) < 0 || (vars && set_env(env, vars, e) < 0) ||
+        set_text(&a->wdir, wdir ? wdir : like->wdir, e) < 0 ||
+        set_text(&a->path, path ? path : like->path, e) < 0 || note_unknown(p, c, e) < 0)
+        return -1;
+    *code = EHOSTUNREACH;
+    if (host)
+        return set_nodes(a, p, host, NULL, hosts, e);
+    return file ? set_nodes_file(a, p, file, hosts, e) : keep_to_list(a, hosts, e);
+}
+
+/* --- all of them ------------------------------------------------------- */
+
+/* A deep copy, by way of its bytes. */
+static int copy(const struct bundle *from, struct bundle *to, struct err *e)
+{
+    struct buf bytes = BUF_INIT;
+    int rc;
+
+    bundle_write(from, &bytes);
+    rc = bytes.failed ? no_memory(e) : bundle_read(to, buf_bytes(&bytes), bytes.len, e);
+    buf_clear(&bytes);
+    return rc;
+}
+
+static int copy_list(const struct strlist *from, struct strlist *to, struct err *e)
+{
+    for (size_t i = 0; i < from->n; i++)
+        if (strlist_add(to, from->v[i]) < 0)
+            return no_memory(e);
+    return 0;
+}
+
+/* Replace the blocks of *out, which are the parent's, by those of the request. */
+static int make_apps(struct bundle *out, size_t like, const struct spawn_request *r,
+                     const struct spawned_hosts *hosts, struct spawn_blame *blame, struct err *e)
+{
+    struct plan old = { .apps = out->plan.apps, .napps = out->plan.napps };
+    struct strlist *envs = out->envs;
+    int rc = 0;
+
+    out->plan.apps = NULL;
+    out->plan.napps = 0;
+    out->envs = calloc(r->n, sizeof *out->envs);
+    for (size_t i = 0; i < r->n && rc == 0; i++) {
+        struct app *a = out->envs ? plan_add_app(&out->plan) : NULL;
+
+        *blame = (struct spawn_blame){ i, EAGAIN };
+        if (!a || copy_list(&envs[like], &out->envs[i], e) < 0)
+            rc = no_memory(e);
+        else
+            rc = make_app(&out->plan, a, &out->envs[i], &old.apps[like], &r->commands[i],
+                          hosts, &blame->code, e);
+    }
+    if (rc < 0 && e->code == ERR_NOMEM)
+        blame->code = EAGAIN;
+    for (size_t i = 0; i < old.napps; i++)
+        strlist_clear(&envs[i]);
+    free(envs);
+    plan_clear(&old);
+    return rc;
+}
+
+/* What the parent's plan does not know of yet. */
+static int copy_hosts(struct bundle *out, const struct spawned_hosts *hosts, struct err *e)
+{
+    return plan_copy_hosts(&out->plan, hosts->plan, out->plan.nhosts) < 0 ? no_memory(e) : 0;
+}
+
+int spawned_bundle(const struct bundle *parent, int rank, const struct spawn_request *r,
+                   const struct spawned_hosts *hosts, const char *jobid, struct bundle *out,
+                   struct spawn_blame *blame, struct err *e)
+{
+    *blame = (struct spawn_blame){ 0, EAGAIN };
+    *out = (struct bundle){ 0 };
+    if (spawn_size(r) > PLAN_RANKS_MAX) {
+        blame->code = EINVAL;
+        return err_set(e, ERR_INVALID_VAL, "%lld processes, at most %d can be started",
+                       spawn_size(r), PLAN_RANKS_MAX);
+    }
+    if (copy(parent, out, e) < 0 || copy_hosts(out, hosts, e) < 0 ||
+        make_apps(out, plan_app_of(&parent->plan, rank), r, hosts, blame, e) < 0)
+        return -1;
+    free(out->jobid);
+    free(out->spawner);
+    out->jobid = out->spawner = NULL;
+    out->plan.stdin_mode = STDIN_NONE;
+    placement_clear(&out->place);
+    blame->code = EAGAIN;
+    if (set_text(&out->jobid, jobid, e) < 0 || set_text(&out->spawner, parent->jobid, e) < 0)
+        return -1;
+    return out->plan.nhosts > hosts->plan->nhosts ? 1
+           : place_ranks(&out->plan, hosts->used, &out->place, e);
+}

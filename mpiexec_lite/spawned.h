@@ -1,0 +1,43 @@
+/* spawned.h - the job that a rank starts, made from that rank's own.
+ *
+ * Everything that the request does not say is as in the block of the rank that asks:
+ * hosts, environment, directory, search path, and the options of the command line.
+ * Info keys (MPI standard, 11.8.4, and what other launchers know):
+ *
+ *     wdir     directory                    path   colon list searched before PATH
+ *     host, hosts   a list of hosts as -host takes it; new ones are reached as the
+ *              others were
+ *     hostfile   a file of hosts, if none of these two is given
+ *     soft     numbers of processes that will do: 1,4,10:20:2
+ *     env      NAME=VALUE, one a line
+ *
+ * Another key changes nothing (plan.warnings names it).  Thread-safe. */
+#ifndef MPIEXEC_LITE_SPAWNED_H
+#define MPIEXEC_LITE_SPAWNED_H
+
+#include "mpiexec_lite/bundle.h"
+#include "pmi2/spawn.h"
+
+/* Which command is to blame, and how its processes failed, as an errno. */
+struct spawn_blame { size_t command; int code; };
+
+/* The hosts that the launcher knows; all borrowed. */
+struct spawned_hosts {
+    const struct plan *plan;     /* the parent's are its first ones */
+    size_t      listed;          /* so many are of the command line */
+    const bool *lost;
+    const long *used;            /* ranks that live on each; free slots are filled first */
+};
+
+/* Make *out (to be cleared either way) from the parent's bundle, the rank that asks
+ * and its request.  0; 1: it is not placed, as there are new hosts behind the known ones,
+ * which are to be reached first; or -1, e and *blame. */
+int spawned_bundle(const struct bundle *parent, int rank, const struct spawn_request *r,
+                   const struct spawned_hosts *hosts, const char *jobid, struct bundle *out,
+                   struct spawn_blame *blame, struct err *e);
+
+/* The largest number in a soft list that is at most max; -1 and e: none, or it makes no
+ * sense. */
+int spawned_soft(const char *list, int max, struct err *e);
+
+#endif
