@@ -104,7 +104,6 @@ void resident_enter(struct resident *r, int fd, uid_t uid, const char *from, int
     c->uid = uid;
     snprintf(c->from, sizeof c->from, "%s", from);
     c->descriptors = descriptors;
-    c->far = descriptors > 1;            /* a stream that is sealed */
     TAILQ_INSERT_TAIL(&r->clients, c, in_all);
     r->used += descriptors;
     dialog_init(&c->dialog, r->loop, fd, LIMIT_FRAME_RANK, &dialog_ops, c);

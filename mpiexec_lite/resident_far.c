@@ -68,6 +68,12 @@ static int open_port(const char *where, struct err *e)
 }
 
 /* Nobody is let in, nor told that we are ready, before munge has answered once. */
+
+bool resident_is_far(const struct client *c)
+{
+    return c->descriptors == DESCRIPTORS;
+}
+
 int resident_far_open(struct resident *r, struct err *e)
 {
     struct gate_args args = { .name = "--listen", .munge_socket = r->args.munge_socket,

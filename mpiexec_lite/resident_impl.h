@@ -16,8 +16,7 @@ struct client {
     struct dialog    dialog;
     uid_t            uid;
     char             from[32];   /* "pid 4711" or "10.0.0.1", for lines */
-    int              descriptors;
-    bool             far;        /* on another host */
+    int              descriptors;        /* that it costs */
     int              waits;      /* lookups of it that wait */
     size_t           pending;    /* bytes of replies to it that wait for the commit */
     TAILQ_ENTRY(client) in_all;
@@ -90,6 +89,7 @@ void resident_say(const char *fmt, ...) PRINTF(1, 2);
 
 /* resident_far.c: open the port, if one is wanted.  0, or -1 and e. */
 int  resident_far_open(struct resident *r, struct err *e);
+bool resident_is_far(const struct client *c);    /* it has come by that port */
 
 /* resident_list.c: add a page of a list to c->all->out.  To be freed when that has been
  * formatted; NULL: no memory. */

@@ -119,7 +119,7 @@ static bool see_to(struct resident *r, struct meeting *x)
     struct client *asked = registry_client(r->registry, x->asks->uid, x->job);
     char why[sizeof x->job + 40];
 
-    if (asked && asked != x->asks && (asked->far || x->asks->far)) {
+    if (asked && asked != x->asks && (resident_is_far(asked) || resident_is_far(x->asks))) {
         tell_asker(x, NULL, "its launcher is on another host");
         return true;
     }
