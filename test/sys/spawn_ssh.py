@@ -6,6 +6,7 @@ node: spawn.py."""
 import contextlib
 import os
 import signal
+import subprocess
 import sys
 import time
 
@@ -16,6 +17,27 @@ import spawnlib                                         # noqa: E402
 
 SIZE = 4
 RAW, CHORE = prog("spawn_raw"), prog("chore")
+
+
+def library(name, ours, *flags):
+    """test/progs/NAME.c with our library, or Slurm's."""
+    out = os.path.join(lib.B, "test", "sys-progs", f"{name}-{'ours' if ours else 'slurm'}")
+    libs = [f"{lib.B}/lib/libpmi2.a", "-lpthread"] if ours else ["-lpmi2"]
+    if ours and "asan" in lib.B:
+        libs.append("-fsanitize=address,undefined")
+    if ours and "cover" in lib.B:
+        libs.append("--coverage")
+    subprocess.run(["cc", "-O1", "-D_GNU_SOURCE", *flags,
+                    os.path.join(lib.ROOT, "test", "progs", name + ".c"), *libs,
+                    *([f"-I{lib.ROOT}/pmi2"] if ours else []), "-o", out], check=True)
+    return out
+
+
+EVERY = {"every call of Slurm's header, Slurm's library": library("pmi2_all", False),
+         "every call of Slurm's header, ours": library("pmi2_all", True, "-DPMI2_USE_SLURM_INFO"),
+         "every call that only ours has": library("pmi2_ours", True)}
+SPAWN = {"Slurm's library": library("pmi2_spawn", False),
+         "ours": library("pmi2_spawn", True, "-DMPICH_STYLE")}
 
 
 def b(bed, program):
@@ -67,6 +89,19 @@ def as_mpich(bed, w, v):
     same(sorted(r.lines), sorted([f"parent {i}" for i in range(6)] + [f"child {i} 7 0 " + str(
         ["two words", "", "endcmd"]) for i in range(5)] + [f"child {i} 7 1 []" for i in (5, 6)]),
         "output")
+
+
+@points([(f"{name}, 8 ranks over 4 hosts", program) for name, program in EVERY.items()])
+def every_call(bed, program):
+    r = good(bed, "-n", 8, b(bed, program), hosts=[f"node{i} slots=2" for i in range(SIZE)])
+    same(sorted(r.lines), [f"rank {i}: ok" for i in range(8)], "output")
+
+
+@points([(f"parent and children by {name}, over 4 hosts", program)
+         for name, program in SPAWN.items()])
+def by_library(bed, program):
+    r = launch(bed, "-n", 2, b(bed, program), "parent")
+    need(r.status == 0 and "wrong" not in "".join(r.lines), "a good end", repr(r))
 
 
 @point("each rank of a spawned job is on the host that info names; labels")
@@ -337,4 +372,4 @@ def many(bed, w):
     same(len(r.lines), 36, "lines")
 
 
-main([SIZE, SIZE], [RAW, CHORE])
+main([SIZE, SIZE], [RAW, CHORE, *EVERY.values(), *SPAWN.values()])
