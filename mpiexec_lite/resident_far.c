@@ -12,8 +12,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { DESCRIPTORS = 3 };        /* of a client: its connection, and both ends of a stream */
-
 static bool trusts(void *host, uid_t uid)
 {
     const struct resident *r = host;
@@ -24,7 +22,7 @@ static bool trusts(void *host, uid_t uid)
 static void accepted(void *host, int node, uid_t uid, const char *from, int fd)
 {
     (void)node;
-    resident_enter(host, fd, uid, from, DESCRIPTORS);
+    resident_enter(host, fd, uid, from, FAR_DESCRIPTORS);
 }
 
 static void tried(void *host, const char *why)
@@ -68,11 +66,6 @@ static int open_port(const char *where, struct err *e)
 }
 
 /* Nobody is let in, nor told that we are ready, before munge has answered once. */
-
-bool resident_is_far(const struct client *c)
-{
-    return c->descriptors == DESCRIPTORS;
-}
 
 int resident_far_open(struct resident *r, struct err *e)
 {

@@ -23,6 +23,14 @@ struct client {
 };
 TAILQ_HEAD(clients, client);
 
+enum { FAR_DESCRIPTORS = 3 };    /* a connection, and both ends of a stream that is sealed */
+
+/* It is on another host. */
+static inline bool resident_is_far(const struct client *c)
+{
+    return c->descriptors == FAR_DESCRIPTORS;
+}
+
 struct ticket {                  /* a lookup that waits */
     struct client *client;
     long long      id;
@@ -89,7 +97,6 @@ void resident_say(const char *fmt, ...) PRINTF(1, 2);
 
 /* resident_far.c: open the port, if one is wanted.  0, or -1 and e. */
 int  resident_far_open(struct resident *r, struct err *e);
-bool resident_is_far(const struct client *c);    /* it has come by that port */
 
 /* resident_list.c: add a page of a list to c->all->out.  To be freed when that has been
  * formatted; NULL: no memory. */
