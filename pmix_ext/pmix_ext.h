@@ -22,6 +22,7 @@
 
 #include "pmix_ext_common.h"
 #include "pmix_ext_keys.h"
+#include "pmix_ext_values.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -169,7 +170,8 @@ PMIX_EXPORT pmix_status_t PMIx_Process_monitor_nb(const pmix_info_t *monitor,
                                                   const pmix_info_t directives[],
                                                   size_t ndirs, pmix_info_cbfunc_t cbfunc,
                                                   void *cbdata);
-PMIX_EXPORT pmix_status_t PMIx_Heartbeat(void);
+/* Tell the server that this process goes on. */
+PMIX_EXPORT void PMIx_Heartbeat(void);
 PMIX_EXPORT pmix_status_t PMIx_Allocation_request(pmix_alloc_directive_t directive,
                                                   pmix_info_t *info, size_t ninfo,
                                                   pmix_info_t **results, size_t *nresults);
@@ -262,31 +264,6 @@ PMIX_EXPORT char *PMIx_Value_string(const pmix_value_t *value);
  * neither comes back as it was. */
 PMIX_EXPORT const char *PMIx_Get_attribute_string(const char *attribute);
 PMIX_EXPORT const char *PMIx_Get_attribute_name(const char *attrstring);
-
-/* --- values ------------------------------------------------------------------- */
-
-/* Put a copy of *data into val; for a string or pointer data is the pointer itself, and
- * for a bool data NULL is true. */
-PMIX_EXPORT pmix_status_t PMIx_Value_load(pmix_value_t *val, const void *data,
-                                          pmix_data_type_t type);
-/* Copy a value out: to *data where it holds no pointers, as a new block otherwise; *sz
- * gets its bytes. */
-PMIX_EXPORT pmix_status_t PMIx_Value_unload(pmix_value_t *val, void **data, size_t *sz);
-PMIX_EXPORT void PMIx_Value_destruct(pmix_value_t *val);
-PMIX_EXPORT pmix_status_t PMIx_Value_xfer(pmix_value_t *dest, const pmix_value_t *src);
-PMIX_EXPORT pmix_value_cmp_t PMIx_Value_compare(pmix_value_t *v1, pmix_value_t *v2);
-PMIX_EXPORT void PMIx_Data_array_destruct(pmix_data_array_t *d);
-PMIX_EXPORT pmix_status_t PMIx_Info_load(pmix_info_t *info, const char *key, const void *data,
-                                         pmix_data_type_t type);
-PMIX_EXPORT pmix_status_t PMIx_Info_xfer(pmix_info_t *dest, const pmix_info_t *src);
-/* A list of infos that grows; convert makes an array of it. */
-PMIX_EXPORT void *PMIx_Info_list_start(void);
-PMIX_EXPORT pmix_status_t PMIx_Info_list_add(void *ptr, const char *key, const void *value,
-                                             pmix_data_type_t type);
-PMIX_EXPORT pmix_status_t PMIx_Info_list_insert(void *ptr, pmix_info_t *info);
-PMIX_EXPORT pmix_status_t PMIx_Info_list_xfer(void *ptr, const pmix_info_t *info);
-PMIX_EXPORT pmix_status_t PMIx_Info_list_convert(void *ptr, pmix_data_array_t *par);
-PMIX_EXPORT void PMIx_Info_list_release(void *ptr);
 
 #ifdef __cplusplus
 }
