@@ -24,8 +24,8 @@ LIBS_WIRE = -l:libutf8proc.a
 LIBS_SEAL = -l:libsodium.a -lpthread
 LIBS_EV   = -l:libev.a -lm
 LIBS_ELF  = -l:libelf.a -l:libz.a
-LIBS_SQL  = -lsqlite3
 LIBS_JSON = -l:libjansson.a
+LIBS_SQL  = -lsqlite3
 LIBS      = $(LIBS_EV) $(LIBS_ELF) $(LIBS_SEAL) $(LIBS_JSON) $(LIBS_WIRE)
 
 LD_PROGRAM = $(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) $^
