@@ -226,13 +226,14 @@ DOCDIR  = $(PREFIX)/share/doc/mpiexec_lite
 UNITDIR = $(PREFIX)/lib/systemd
 D       = $(DESTDIR)
 install: all
-	install -d $D$(BINDIR) $D$(LIBDIR) $D$(PCDIR) $D$(INCDIR) $D$(MANDIR)/man1 $D$(MANDIR)/man3 \
+	install -d $D$(BINDIR) $D$(LIBDIR) $D$(PCDIR) $D$(INCDIR)/std $D$(MANDIR)/man1 $D$(MANDIR)/man3 \
 	    $D$(COMPDIR) $D$(DOCDIR) $D$(UNITDIR)/system $D$(UNITDIR)/user
 	install -m 755 $B/bin/mpiexec_lite $B/bin/pmi2_proxy $B/bin/pmi2_server $D$(BINDIR)
 	install -m 755 $B/lib/libpmi2.so.0 $D$(LIBDIR)
 	ln -sf libpmi2.so.0 $D$(LIBDIR)/libpmi2.so
 	install -m 644 $B/lib/libpmi2.a $D$(LIBDIR)
-	install -m 644 pmi2/pmi2.h $D$(INCDIR)
+	install -m 644 pmi2/pmi2.h $(wildcard pmix_ext/pmix_ext*.h) $D$(INCDIR)
+	install -m 644 $(wildcard pmix_ext/std/*.h) $D$(INCDIR)/std
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
 	    pmi2/pmi2.pc.in >$D$(PCDIR)/mpiexec_lite-pmi2.pc
 	install -m 644 $B/man/mpiexec_lite.1 mpiexec_lite/pmi2_proxy.1 mpiexec_lite/pmi2_server.1 \

@@ -42,6 +42,36 @@ static void test_strings(void **state)
     assert_int_equal(strncmp(PMIx_Get_version(), "mpiexec_lite ", 13), 0);
 }
 
+/* Every row of both tables, under its own name or that of an earlier row. */
+static void test_all_rows(void **state)
+{
+    static const struct { pmix_status_t number; const char *name; } statuses[] = {
+#define STATUS(name, meaning) { name, #name },
+#include "pmix_ext/statuses.def"
+#undef STATUS
+    };
+    static const struct { const char *name, *key; } attributes[] = {
+#define ATTRIBUTE(name, type) { #name, name },
+#include "pmix_ext/attributes.def"
+#undef ATTRIBUTE
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+        size_t first = 0;
+
+        while (statuses[first].number != statuses[i].number)
+            first++;
+        assert_string_equal(PMIx_Error_string(statuses[i].number), statuses[first].name);
+    }
+    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++) {
+        const char *name = PMIx_Get_attribute_name(attributes[i].key);
+
+        assert_string_equal(PMIx_Get_attribute_string(attributes[i].name), attributes[i].key);
+        assert_string_equal(PMIx_Get_attribute_string(name), attributes[i].key);
+    }
+}
+
 static void test_attributes(void **state)
 {
     (void)state;
@@ -80,6 +110,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_all_rows),
         cmocka_unit_test(test_attributes),
         cmocka_unit_test(test_unsupported),
     };
