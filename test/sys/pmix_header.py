@@ -202,4 +202,18 @@ def standard_tool(whose, cc):
         gcc(f"-std=gnu11 {' '.join(WARN)} -c -x c -o std.o -", include, f.read(), cc)
 
 
+@test("what the macros do, they do with libpmix as well: test_pmix_standard.c")
+def same_behaviour():
+    words = theirs()
+    libs = subprocess.run(["pkg-config", "--libs", "pmix"], stdout=subprocess.PIPE, text=True,
+                          check=True).stdout.split()
+    out = os.path.join(tmp(), "standard")
+    gcc(f"-std=gnu17 -Wall -Wextra -DLIBPMIX -o {out} "
+        + os.path.join(ROOT, "test", "unit", "test_pmix_standard.c"), [*words, *libs, "-lcmocka"],
+        "")
+    run = subprocess.run([out], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                         timeout=4 * LIMIT, env=dict(os.environ, TMPDIR=tmp()), errors="replace")
+    need(run.returncode == 0 and "11 test(s)" in run.stdout, "with libpmix", run.stdout)
+
+
 main()
