@@ -356,11 +356,12 @@ int main(void)
 #ifdef LIBPMIX
     /* It loads no value before it is initialised. */
     pmix_info_t alone = PMIX_INFO_STATIC_INIT;
+    pmix_proc_t me;
 
     PMIX_LOAD_KEY(alone.key, PMIX_TOOL_DO_NOT_CONNECT);
     alone.value.type = PMIX_BOOL;
     alone.value.data.flag = true;
-    if (PMIx_tool_init(NULL, &alone, 1) != PMIX_SUCCESS)
+    if (PMIx_tool_init(&me, &alone, 1) != PMIX_SUCCESS)
         return 1;
 #endif
 
