@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-/* --- text to C and back: the one way to write each --------------------------------------- */
+/* --- text to C and back: the one way to write each -------------------------------- */
 
 #define PROC  "{\"nspace\":\"job\",\"rank\":3}"
 #define DISK                                                                                \
@@ -182,7 +182,7 @@ static void test_every_byte(void **state)
     buf_clear(&out);
 }
 
-/* --- C to text: each type is where the standard's struct has it ----------------------------- */
+/* --- C to text: each type is where the standard's struct has it ------------------- */
 
 /* What comes from C code that knows the members, not the table. */
 #define IS(number, member, is, text)                                                       \
@@ -318,7 +318,7 @@ static void test_statistics_in_c(void **state)
        "\"netstats\":[]}");
 }
 
-/* --- any value at all ------------------------------------------------------------------------- */
+/* --- any value at all ------------------------------------------------------------- */
 
 static uint64_t seed;
 
@@ -519,7 +519,7 @@ static void test_any_value(void **state)
     buf_clear(&twice);
 }
 
-/* --- the page ------------------------------------------------------------------------------------ */
+/* --- the page --------------------------------------------------------------------- */
 
 static char *read_page(void)
 {
