@@ -296,8 +296,9 @@ PMIX_EXPORT pmix_boolean_t PMIx_Value_true(const pmix_value_t *val);
 #define PMIX_CHECK_BOOL(v) (PMIX_NON_BOOL != PMIx_Value_true(v))
 
 /* The number a value holds, in the widest type of its kind. */
+enum pmix_ext_kind { PMIX_EXT_SIGNED, PMIX_EXT_UNSIGNED, PMIX_EXT_REAL };
 typedef struct {
-    enum { PMIX_EXT_SIGNED, PMIX_EXT_UNSIGNED, PMIX_EXT_REAL } kind;
+    enum pmix_ext_kind kind;
     int64_t i;
     uint64_t u;
     double d;

@@ -195,11 +195,12 @@ def alone(cc, std):
 
 
 @rows([(f"a tool of the standard's names compiles against {whose}, {cc}", whose, cc)
-       for whose in ("pmix_ext.h", "libpmix") for cc in ("gcc", "clang")])
+       for whose in ("pmix_ext.h", "libpmix") for cc in ("gcc", "clang", "g++")])
 def standard_tool(whose, cc):
     include = OURS if whose == "pmix_ext.h" else theirs()
     with open(os.path.join(ROOT, "test", "progs", "pmix_std_tool.c")) as f:
-        gcc(f"-std=gnu11 {' '.join(WARN)} -c -x c -o std.o -", include, f.read(), cc)
+        lang = "-x c++ -std=gnu++17" if cc == "g++" else "-x c -std=gnu11"
+        gcc(f"{lang} {' '.join(WARN)} -c -o std.o -", include, f.read(), cc)
 
 
 @test("what the macros do, they do with libpmix as well: test_pmix_standard.c")
