@@ -421,6 +421,18 @@ PMIX_EXPORT pmix_status_t PMIx_Setenv(const char *name, const char *value, bool 
                                       char ***env);
 #define PMIX_SETENV(r, name, value, env) ((r) = PMIx_Setenv((name), (value), true, (env)))
 
+/* Names that the standard does not have, but libpmix's header does, and programs use. */
+#define pmix_argv_count                PMIx_Argv_count
+#define pmix_argv_append_nosize        PMIx_Argv_append_nosize
+#define pmix_argv_prepend_nosize       PMIx_Argv_prepend_nosize
+#define pmix_argv_append_unique_nosize PMIx_Argv_append_unique_nosize
+#define pmix_argv_split                PMIx_Argv_split
+#define pmix_argv_split_with_empty     PMIx_Argv_split_with_empty
+#define pmix_argv_join                 PMIx_Argv_join
+#define pmix_argv_copy                 PMIx_Argv_copy
+#define pmix_argv_free                 PMIx_Argv_free
+#define pmix_setenv                    PMIx_Setenv
+
 /* --- empty ones, as initialisers ---------------------------------------------- */
 
 #define PMIX_PROC_STATIC_INIT        {.nspace = {0}, .rank = PMIX_RANK_UNDEF}
