@@ -414,6 +414,8 @@ static void draw_record(const struct type *t, char *to, unsigned depth)
             draw_value(f->type, to + f->offset, depth);
         }
     }
+    if (t == type_of(PMIX_INFO))             /* its value is its own */
+        ((pmix_info_t *)to)->flags &= ~(pmix_info_directives_t)PMIX_INFO_PERSISTENT;
 }
 
 static void draw_inside(pmix_value_t *v, unsigned depth)
