@@ -1,6 +1,5 @@
 /* pmix_ext_keys.h - the keys of the PMIx standard's attributes, as libpmix 4.2.2 spells
- * them.  What type a value has under each key: pmix_ext/attributes.def in the sources,
- * from which PMIx_Get_attribute_name answers.  What each means here: PROTOCOL.md. */
+ * them.  The type that a value has under each key is in attributes.def, in the sources. */
 #ifndef PMIX_EXT_KEYS_H
 #define PMIX_EXT_KEYS_H
 
