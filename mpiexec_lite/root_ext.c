@@ -62,7 +62,7 @@ static int op_log(void *host, enum ext_log to, int priority, const char *nspace,
 }
 
 static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now, .job = op_job,
-                                        .log = op_log };
+                                        .watch = root_watch_output, .log = op_log };
 
 int root_ext_init(struct root *r, struct err *e)
 {

@@ -4,7 +4,8 @@
  * already), root_hosts.c (hosts that come later), root_names.c (names beyond this launcher),
  * root_foreign.c (jobs of other launchers), root_node.c (ranks of this host and all output),
  * root_spread.c (bringing up the servers of other nodes), root_tree.c (these servers),
- * root_told.c (what they tell) and root_input.c (stdin). */
+ * root_told.c (what they tell) and root_input.c (stdin), root_ext.c (extended commands and tools) and root_iof.c
+ * (tools that read along what ranks write). */
 #ifndef MPIEXEC_LITE_ROOT_IMPL_H
 #define MPIEXEC_LITE_ROOT_IMPL_H
 
@@ -210,6 +211,13 @@ void root_foreign_follow(struct root *r);
 int  root_ext_init(struct root *r, struct err *e);
 void root_ext_open(struct root *r);              /* tools may connect from now on */
 void root_ext_clear(struct root *r);             /* before the core */
+
+/* root_iof.c */
+void root_iof_init(struct root_job *j);          /* once it has its output */
+void root_watch_output(void *host, const char *nspace, int rank, bool on);
+/* A message of a server below with what a watched rank has written. */
+int  root_take_watched(struct root *r, struct remote *from, const struct msg *m,
+                       const char *payload, size_t len, struct err *e);
 
 /* root_node.c */
 extern const struct node_ops root_node_ops;

@@ -33,6 +33,7 @@ struct session *session_of(struct request *rq, struct err *e)
 
 static void session_free(struct session *s)
 {
+    iof_forget(s);
     s->conn->layer = NULL;
     TAILQ_REMOVE(&s->ext->sessions, s, in_ext);
     free(s);
@@ -48,7 +49,8 @@ static void conn_gone(void *layer, struct conn *c)
 static void conn_has_room(void *layer, struct conn *c)
 {
     (void)layer;
-    (void)c;
+    if (c->layer)
+        iof_drained(c->layer);
 }
 
 static void job_gone(void *layer, struct job *j)
@@ -126,6 +128,7 @@ struct ext *ext_new(struct server *s, const struct ext_ops *ops, void *host, str
     *x = (struct ext){ .server = s, .ops = *ops, .host = host };
     TAILQ_INIT(&x->sessions);
     TAILQ_INIT(&x->afters);
+    TAILQ_INIT(&x->pulls);
     if (server_add_commands(s, ext_commands, ext_command_count, e) < 0) {
         free(x);
         return NULL;

@@ -23,6 +23,9 @@ struct ext_ops {
     double (*now)(void *host);
     /* The id of the i-th job that runs, and its number of ranks; NULL: there are no more. */
     const char *(*job)(void *host, size_t i, int *size);
+    /* Show (ext_output) what this rank of a job, or with -1 all of its ranks, write from now
+     * on; or not any more.  The job may have ended. */
+    void (*watch)(void *host, const char *nspace, int rank, bool on);
     /* A line for a log, without its end, safe to show; nspace: who says it.  0, or an errno;
      * ENOTSUP: there is no such log. */
     int (*log)(void *host, enum ext_log to, int priority, const char *nspace, const char *line,
@@ -33,5 +36,9 @@ struct ext_ops {
 struct ext *ext_new(struct server *s, const struct ext_ops *ops, void *host, struct err *e);
 /* Before the server is freed, its connections are gone or go without it. */
 void        ext_free(struct ext *x);
+
+/* A rank that is watched has written bytes; len 0: it writes no more. */
+void        ext_output(struct ext *x, const char *nspace, int rank, bool errors,
+                       const char *data, size_t len);
 
 #endif
