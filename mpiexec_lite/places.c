@@ -212,6 +212,26 @@ void places_go_on(struct places *p)
         sink_go_on(&x->sink);
 }
 
+/* Behind what ranks wrote there, which may be half a line. */
+static void add_line(struct places *p, struct sink *s, const char *prefix, const char *line)
+{
+    if (s->line.open)
+        buf_char(&s->out, '\n');
+    s->line.open = NULL;
+    buf_printf(&s->out, "%s%s\n", prefix, line);
+    if (s->out.failed) {                 /* no memory: a message is worth a direct write */
+        dprintf(s->fd, "%s%s\n", prefix, line);
+        on_failed(p, s, ENOMEM);
+    }
+    sink_flush(s);
+}
+
+void places_print(struct places *p, const char *line)
+{
+    if (!p->out.dead)
+        add_line(p, &p->out, "", line);
+}
+
 void places_tell(struct places *p, const char *line)
 {
     struct sink *s = p->errors;
@@ -225,13 +245,5 @@ void places_tell(struct places *p, const char *line)
     if (p->untold)
         buf_printf(&s->out, "mpiexec_lite: (%lu messages lost)\n", p->untold);
     p->untold = 0;
-    if (s->line.open)
-        buf_char(&s->out, '\n');
-    s->line.open = NULL;
-    buf_printf(&s->out, "mpiexec_lite: %s\n", line);
-    if (s->out.failed) {                 /* no memory: a message is worth a direct write */
-        dprintf(STDERR_FILENO, "mpiexec_lite: %s\n", line);
-        on_failed(p, s, ENOMEM);
-    }
-    sink_flush(s);
+    add_line(p, s, "mpiexec_lite: ", line);
 }

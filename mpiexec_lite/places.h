@@ -62,7 +62,9 @@ void places_flush(struct places *p);
 bool places_flushed(const struct places *p);     /* nothing waits to be written */
 bool places_full(const struct places *p);        /* some place waits for its reader */
 void places_go_on(struct places *p);             /* ops.send can take more */
-/* Write a line of our own to stderr, behind what ranks wrote there. */
+/* Write a line of our own to stdout or, as a message, to stderr, behind what ranks wrote
+ * there. */
+void places_print(struct places *p, const char *line);
 void places_tell(struct places *p, const char *line);
 
 #endif

@@ -50,8 +50,7 @@ void root_server_connected(struct root *r, int position)
     r->at[position].state = AT_CONNECTED;
     if (!r->connected++)
         r->first_up = root_now(r);
-    if (r->connected == r->tree.n - 1)
-        callback_stop(r->callback);
+    root_check_calls(r);
     root_say(r, 2, "launch: %s answers", host_at(r, position));
 }
 
@@ -160,6 +159,13 @@ void root_drop_silent(struct root *r)
     }
 }
 
+static void remote_print(void *host, const char *line)
+{
+    struct root *r = host;
+
+    places_print(&r->places, line);
+}
+
 static void remote_connected(void *host, int position)
 {
     struct root *r = host;
@@ -185,5 +191,5 @@ static void remote_tell(void *host, const char *text)
 
 const struct remote_ops root_remote_ops = {
     .message = root_told, .connected = remote_connected, .failed = remote_failed,
-    .lost = remote_lost, .tell = remote_tell,
+    .lost = remote_lost, .tell = remote_tell, .print = remote_print,
 };
