@@ -137,8 +137,11 @@ static int read_file(struct spawned_info *in, const struct spawn_command *c,
                      struct strlist *warnings, struct err *e)
 {
     struct buf text = BUF_INIT;
-    int rc = spawned_read_file(spawned_says(in, SPAWNED_FILE), &text, e);
+    const char *path = spawned_says(in, SPAWNED_FILE);
+    int rc = spawned_read_file(path, &text, e);
 
+    if (rc == 0 && text.len > SPAWNED_FILE_MAX)
+        rc = err_set(e, ERR_LENGTH, "%.120s: more than %d bytes", path, SPAWNED_FILE_MAX);
     rc = rc < 0 ? err_context(e, "file") : take_lines(in, c, buf_bytes(&text), warnings, e);
     buf_clear(&text);
     return rc;

@@ -4,7 +4,8 @@
  * The file is text on the launcher's host.  A line is "key = value", with the keys of
  * spawned.h; blanks around both, empty lines and lines that begin with '#' do not count.
  * Lines of env add up; of another key the last one holds.  What the command says itself
- * comes before the file: the same key, and of host, hosts and hostfile any of them. */
+ * comes before the file: the same key, and of host, hosts and hostfile any of them.
+ * Thread-safe. */
 #ifndef MPIEXEC_LITE_SPAWNED_INFO_H
 #define MPIEXEC_LITE_SPAWNED_INFO_H
 
@@ -21,6 +22,8 @@ struct spawned_info {
     struct buf value[SPAWNED_KEYS];      /* owned; a text, or empty: not said */
     int        line[SPAWNED_KEYS];       /* of the file; 0: said by the command */
 };
+
+enum { SPAWNED_FILE_MAX = 64 << 10 };    /* bytes of such a file: what a command can say too */
 
 /* Read them; keys that mean nothing are added to warnings.  0, or -1 and e: what is wrong
  * with the file, and where.  in is to be cleared either way. */

@@ -265,6 +265,7 @@ def info_file(where, w):
                "env = INFO_B=x\ncolour = red\n")
     write_file(f"{tmp()}/bad", "wdir = /\nno equals sign\n")
     write_file(f"{tmp()}/worse", "\n\nsoft = some\n")
+    write_file(f"{tmp()}/big", "env = A=1\n" * 7000)
     os.mkfifo(f"{tmp()}/pipe")
     child = script("child", """
         say("child", size, os.getcwd(), os.environ.get("INFO_A"), os.environ.get("INFO_B"))
@@ -273,7 +274,7 @@ def info_file(where, w):
         c = Client({w})
         started(c, command({child!r}, n=3, soft="3", file="keys"))
         started(c, command({child!r}, n=3, wdir=HERE, file=HERE + "/keys"))
-        for name in "bad", "worse", "pipe", "none":
+        for name in "bad", "worse", "pipe", "none", "big":
             r = spawn(c, command("true", n=2, file=HERE + "/" + name))
             need(r["rc"] != "0" and r["errcodes"] == "22,22", "refused", r)
             say(r.get("errmsg", r.get("msg", "none")).replace("_", " ").replace("=", " "))
@@ -286,7 +287,8 @@ def info_file(where, w):
               f"file {here}/bad:2: 'key   value' wanted, not 'no equals sign'",
               f"file {here}/worse:3: soft: numbers or ranges a:b:c, separated by commas, wanted, "
               "not 'some'", f"file: {here}/pipe: not a regular file",
-              f"file: {here}/none: No such file or directory")
+              f"file: {here}/none: No such file or directory",
+              f"file: {here}/big: more than 65536 bytes")
     named = [m for m in r.messages if "colour (line 7 of its file) changes nothing" in m]
     same(len(named), 2, f"the unknown key is named: {r}")
 
