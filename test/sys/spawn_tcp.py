@@ -270,6 +270,37 @@ def ends(bed, way, what):
         clean(bed)
 
 
+@points([(f"a host that has called later {what}: all jobs end, nothing is left", what)
+         for what in ("is cut off", "loses its proxy", "stays, and the launcher is killed")])
+def lost(bed, what):
+    clean(bed)
+    parent = parent_of(bed, """
+        started(c, command("sh", "-c", "trap '' TERM; echo ready; sleep 60 & wait", n=2,
+                           host="node2,node3"))
+        time.sleep(60)
+    """)
+    with munges(bed) as sock:
+        job = tcp(bed, sock, command_of(bed, SSH), "-heartbeat", 0.5, "-lease", 2, "-n", 1, parent,
+                  hosts=["node0"])
+        job.wait_text("ready", 2)
+        since = time.monotonic()
+        if what == "is cut off":
+            bed.silence(2)
+        elif what == "loses its proxy":
+            rank = next(p.pid for p in on(bed, 2, "echo ready") if p.state != "Z")
+            since = kill(lib.stat(rank)[1])
+        else:
+            job.kill(signal.SIGKILL)
+        r = finish(job, since, bound=7, what=what, clean=False, sessions=False, nodes=(0, 1, 3))
+        need(not r.left, "nothing is left on hosts that are reached", repr(r))
+        if "launcher" in what:
+            same(r.status, 137, f"status of {r}")
+        else:
+            one_message(r, 255, "node2")
+        left = bed.left(8 + SLACK, sessions=False)      # sshd there cannot know
+        need(not left, "nothing is left", left)
+
+
 if MISSING:
     print("1..0 # SKIP not installed: " + " ".join(MISSING))
 else:
