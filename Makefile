@@ -24,8 +24,9 @@ LIBS_WIRE = -l:libutf8proc.a
 LIBS_SEAL = -l:libsodium.a -lpthread
 LIBS_EV   = -l:libev.a -lm
 LIBS_ELF  = -l:libelf.a -l:libz.a
+LIBS_JSON = -l:libjansson.a
 LIBS_SQL  = -lsqlite3
-LIBS      = $(LIBS_EV) $(LIBS_ELF) $(LIBS_SEAL) $(LIBS_WIRE)
+LIBS      = $(LIBS_EV) $(LIBS_ELF) $(LIBS_SEAL) $(LIBS_JSON) $(LIBS_WIRE)
 
 LD_PROGRAM = $(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) $^
 LD_TEST    = $(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $^
@@ -97,7 +98,7 @@ $B/%.o: %.c Makefile
 # What each is for: see README.  Only what is missing is installed, by apt.
 
 BUILD_PACKAGES = libc6-dev libev-dev libutf8proc-dev libsodium-dev libxxhash-dev libelf-dev \
-                 zlib1g-dev libsqlite3-dev libhwloc-dev
+                 zlib1g-dev libsqlite3-dev libhwloc-dev libjansson-dev
 DEMO_PACKAGES  = $(BUILD_PACKAGES) mpich libmpich-dev libpmi2-0-dev
 TEST_PACKAGES  = $(DEMO_PACKAGES) python3 libcmocka-dev valgrind clang llvm openmpi-bin \
                  libopenmpi-dev gcovr pkg-config man-db groff procps iproute2 munge libmunge2 \
@@ -126,11 +127,11 @@ sim_src  = $(filter-out pmi2/client%.c pmi2/lib_%.c,$(wildcard wire/*.c pmi2/*.c
            $(patsubst %,mpiexec_lite/%.c,launch lease tree flow starting spawned spawned_info binding \
              bundle place plan env hosts hosts_text opts_file nearest) $(wildcard test/sim/*.c)
 $B/test/sim/sim: $(patsubst %.c,$B/%.o,$(sim_src))
-	$(LD_TEST) $(LIBS_SEAL) $(LIBS_WIRE) -lm -o $@
+	$(LD_TEST) $(LIBS_SEAL) $(LIBS_JSON) $(LIBS_WIRE) -lm -o $@
 
 fuzzers  = $(patsubst test/fuzz/fuzz_%.c,%,$(wildcard test/fuzz/fuzz_*.c))
 fuzzruns = $(fuzzers:%=$B/test/fuzz/run_%)
-systests = $(filter-out %/lib.py %/rawpmi.py %/spawnlib.py,$(wildcard test/sys/*.py))
+systests = $(filter-out %/lib.py %/rawpmi.py %/spawnlib.py %/pmixlib.py,$(wildcard test/sys/*.py))
 
 CHECKS   = test/torture/quick test/differential/quick test/sim/quick
 

@@ -3,6 +3,7 @@
 #include "mpiexec_lite/root_impl.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 bool root_is_alone(const struct root *r)
 {
@@ -159,11 +160,13 @@ void root_drop_silent(struct root *r)
     }
 }
 
+/* A command that nobody sees would be waited for in vain. */
 static void remote_print(void *host, const char *line)
 {
     struct root *r = host;
 
-    places_print(&r->places, line);
+    if (!places_line(&r->places, false, line, strlen(line)))
+        root_tell(r, "%s", line);
 }
 
 static void remote_connected(void *host, int position)
