@@ -63,9 +63,9 @@ $B/bin/mpiexec_lite $B/bin/pmi2_proxy: $(core) $(launcher) | $B/bin/.
 
 # Of the launcher it has what takes calls from other hosts.
 calls = address dialog gate handshake login login_line login_payload munge_helper munger now \
-        rundir sealed
+        sealed
 $B/bin/pmi2_server: $B/mpiexec_lite/server_main.o $(call obj,wire) $B/pmi2/names.o $(resident) \
-                    $(calls:%=$B/mpiexec_lite/%.o) | $B/bin/.
+                    $(calls:%=$B/mpiexec_lite/%.o) $B/pmix_ext/rundir.o | $B/bin/.
 	$(LD_PROGRAM) $(LIBS_SQL) $(LIBS_EV) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
 
 $B/lib/libpmi2.so.0: $(client_pic) pmi2/libpmi2.map | $B/lib/.
