@@ -56,10 +56,6 @@ def calls(bed):
         return []
 
 
-def ports(bed, node=0):
-    return [x for x in bed.listening(node) if ":22 " not in x]
-
-
 def parent_of(bed, code):
     bed_script(bed, "child", CHILD)
     return bed_script(bed, "parent", dedent(PARENT) + dedent(code))
