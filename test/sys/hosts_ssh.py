@@ -415,7 +415,6 @@ TOOLS = re.compile(r"^u_str .*/[^/ ]+\.\d+\.s ")      # in a private folder: use
 def listens(bed, words):
     before = [bed.listening(n) for n in range(SIZE)]
     need(all(len(x) == 1 and ":22 " in x[0] for x in before), "sshd before", before)
-    words = [*words, "-disable-tools"]
     job = waiting_job(bed, *words)
     seen = [bed.listening(n) for n in range(SIZE)]
     if "-disable-tools" not in words:
