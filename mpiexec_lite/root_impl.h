@@ -83,6 +83,7 @@ struct root {
     struct foreign   *foreign;   /* links to other launchers; NULL: there can be none */
     struct ext       *ext;       /* the extended commands */
     struct tools     *tools;     /* whose socket is open; NULL: it is not */
+    ev_timer          open_tools;        /* it is to be */
     struct root_timers timers;   /* of the core */
     struct position  *at;        /* by position */
     int              *positions; /* by node */
