@@ -201,7 +201,8 @@ static int take(const struct type *t, json_t *json, void *to, struct in *in)
 
 /* --- the interface ---------------------------------------------------------------- */
 
-/* Parse text; NULL and e if it is not JSON. */
+/* Parse text; NULL and e if it is not JSON.  Where jansson 2.14 finds no memory, it may
+ * blame the text instead, and a string that it cannot extend loses its end. */
 static json_t *parse(const char *text, size_t len, const char *what, struct err *e)
 {
     struct in in = { .e = e };
