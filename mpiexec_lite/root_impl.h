@@ -213,10 +213,12 @@ void root_foreign_follow(struct root *r);
 /* root_ext.c */
 int  root_ext_init(struct root *r, struct err *e);
 void root_ext_open(struct root *r);              /* tools may connect from now on */
+void root_ext_linger(struct root *r);            /* at the end: tools take what is left */
 void root_ext_clear(struct root *r);             /* before the core */
 
 /* root_iof.c */
 void root_iof_init(struct root_job *j);          /* once it has its output */
+void root_output_room(void *host);
 void root_watch_output(void *host, const char *nspace, int rank, bool on);
 /* A message of a server below with what a watched rank has written. */
 int  root_take_watched(struct root *r, struct remote *from, const struct msg *m,

@@ -6,11 +6,11 @@
 
 #include <string.h>
 
-/* What tools do not take at once is theirs to keep or drop. */
 static bool ready(void *host)
 {
-    (void)host;
-    return true;
+    struct root_job *j = host;
+
+    return !ext_output_full(j->root->ext);
 }
 
 static void take(void *host, int rank, bool errors, const char *data, size_t len)
@@ -25,6 +25,22 @@ static const struct output_tap tap = { ready, take };
 void root_iof_init(struct root_job *j)
 {
     output_tap(j->crew.output, &tap, j);
+}
+
+/* Host operation output_room. */
+void root_output_room(void *host)
+{
+    struct root *r = host;
+    struct root_job *j;
+
+    TAILQ_FOREACH(j, &r->jobs, in_root)
+        if (j->crew.output)
+            output_go_on(j->crew.output);
+    for (int i = 0; i < r->below.n; i++)
+        if (r->below.v[i]->watched && r->below.v[i]->link) {
+            link_grant(r->below.v[i]->link, LINK_BULK, r->below.v[i]->watched);
+            r->below.v[i]->watched = 0;
+        }
 }
 
 /* Host operation watch. */
@@ -52,8 +68,11 @@ int root_take_watched(struct root *r, struct remote *from, const struct msg *m,
         msg_number(m, "err", 0, 1, &errors, e) < 0 ||
         msg_number(m, "rank", 0, j ? j->bundle.place.size - 1 : INT_MAX, &rank, e) < 0)
         return -1;
-    link_grant(from->link, LINK_BULK, len);
     if (j)
         ext_output(r->ext, j->bundle.jobid, (int)rank, errors, payload, len);
+    if (ext_output_full(r->ext))
+        from->watched += len;
+    else
+        link_grant(from->link, LINK_BULK, len);
     return 0;
 }

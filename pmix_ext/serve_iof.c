@@ -3,8 +3,10 @@
  *
  * The host is asked to show the output of the ranks concerned (ext_ops.watch), wherever they
  * are, and gives it as it comes (ext_output).  Each pull has what its connection cannot take
- * now put aside, up to its own limit; beyond that bytes are dropped, the oldest or the
- * newest as it wants, and it is told how many.  So who does not read harms nobody. */
+ * now put aside, up to its own limit.  Then ranks wait for it, but only as long as it takes
+ * something within PATIENCE: from then on, or from the start if it asks for that, bytes are
+ * dropped, the oldest or the newest, and it is told how many.  So who does not read harms
+ * nobody. */
 #include "pmix_ext/serve.h"
 
 #include "pmix_ext/base64.h"
@@ -23,6 +25,8 @@ enum {
     CACHE = 1 << 20, CACHE_MOST = 64 << 20,      /* bytes put aside for one pull */
     PIECE = 32 << 10                     /* bytes in one frame */
 };
+
+static const double PATIENCE = 1.0;      /* seconds in which ranks wait for it */
 
 struct piece {                           /* output that waits */
     TAILQ_ENTRY(piece) in_pull;
@@ -43,7 +47,9 @@ struct pull {
     unsigned        channels;            /* PMIX_FWD_ bits */
     TAILQ_HEAD(, piece) pieces;          /* owned */
     size_t          held, most, missed;  /* bytes; missed: since the last one that was not */
-    bool            drop_newest;
+    bool            drops, drop_newest;  /* nobody is to wait */
+    bool            stalled;             /* or nobody does any more, until it has read all */
+    struct after    patience;
 };
 
 /* --- who watches what -------------------------------------------------- */
@@ -83,6 +89,7 @@ static void pull_free(struct pull *p)
     struct piece *x;
 
     watch(p, false);
+    after_stop(&p->patience);
     TAILQ_REMOVE(&p->session->ext->pulls, p, in_ext);
     while ((x = TAILQ_FIRST(&p->pieces))) {
         TAILQ_REMOVE(&p->pieces, x, in_pull);
@@ -95,12 +102,15 @@ static void pull_free(struct pull *p)
 void iof_forget(struct session *s)
 {
     struct pull *p, *next;
+    struct ext *x = s->ext;
 
     for (p = TAILQ_FIRST(&s->ext->pulls); p; p = next) {
         next = TAILQ_NEXT(p, in_ext);
         if (p->session == s)
             pull_free(p);
     }
+    if (!ext_output_full(x))
+        x->ops.output_room(x->host);
 }
 
 /* --- sending ----------------------------------------------------------- */
@@ -143,25 +153,20 @@ static bool has_room(const struct pull *p)
     return p->session->conn->queued < QUEUED;
 }
 
-static void send_held(struct pull *p)
+/* Ranks wait for it. */
+static bool is_full(const struct pull *p)
 {
-    struct piece *x;
-
-    while ((x = TAILQ_FIRST(&p->pieces)) && has_room(p)) {
-        TAILQ_REMOVE(&p->pieces, x, in_pull);
-        p->held -= x->len;
-        send_piece(p, x, x->data, x->len);
-        free(x);
-    }
+    return !p->drops && !p->stalled && p->held > p->most;
 }
 
-void iof_drained(struct session *s)
+bool ext_output_full(const struct ext *x)
 {
-    struct pull *p;
+    const struct pull *p;
 
-    TAILQ_FOREACH(p, &s->ext->pulls, in_ext)
-        if (p->session == s)
-            send_held(p);
+    TAILQ_FOREACH(p, &x->pulls, in_ext)
+        if (is_full(p))
+            return true;
+    return false;
 }
 
 /* Make room among what is put aside by dropping its oldest bytes; an end is kept. */
@@ -185,13 +190,60 @@ static void drop_oldest(struct pull *p, size_t len)
     p->missed = x ? 0 : missed;
 }
 
-static void keep(struct pull *p, const struct piece *head, const char *data, size_t len)
+static void out_of_patience(void *who)
 {
+    struct pull *p = who;
+    struct ext *x = p->session->ext;
+
+    p->stalled = true;
+    drop_oldest(p, 0);
+    if (!ext_output_full(x))
+        x->ops.output_room(x->host);
+}
+
+static void wait_for(struct pull *p)
+{
+    if (!after_start(&p->patience, p->session->ext, PATIENCE, out_of_patience, p))
+        p->stalled = true;
+}
+
+static void send_held(struct pull *p)
+{
+    bool was_full = is_full(p);
     struct piece *x;
 
-    if (p->held + len > p->most && !p->drop_newest)
+    after_stop(&p->patience);
+    while ((x = TAILQ_FIRST(&p->pieces)) && has_room(p)) {
+        TAILQ_REMOVE(&p->pieces, x, in_pull);
+        p->held -= x->len;
+        send_piece(p, x, x->data, x->len);
+        free(x);
+    }
+    if (!p->held)
+        p->stalled = false;
+    if (is_full(p))
+        wait_for(p);
+    else if (was_full && !ext_output_full(p->session->ext))
+        p->session->ext->ops.output_room(p->session->ext->host);
+}
+
+void iof_drained(struct session *s)
+{
+    struct pull *p;
+
+    TAILQ_FOREACH(p, &s->ext->pulls, in_ext)
+        if (p->session == s)
+            send_held(p);
+}
+
+static void keep(struct pull *p, const struct piece *head, const char *data, size_t len)
+{
+    bool waits = !p->drops && !p->stalled;
+    struct piece *x;
+
+    if (p->held + len > p->most && !p->drop_newest && !waits)
         drop_oldest(p, len);
-    if (p->held + len > p->most || !(x = malloc(sizeof *x + len))) {
+    if ((p->held + len > p->most && !waits) || !(x = malloc(sizeof *x + len))) {
         p->missed += len;
         if (!head->end)
             return;
@@ -207,6 +259,8 @@ static void keep(struct pull *p, const struct piece *head, const char *data, siz
         memcpy(x->data, data, len);
     p->held += len;
     TAILQ_INSERT_TAIL(&p->pieces, x, in_pull);
+    if (is_full(p) && !p->patience.ext)
+        wait_for(p);
 }
 
 static void give(struct pull *p, struct piece *head, const char *data, size_t len)
@@ -241,6 +295,16 @@ void ext_output(struct ext *x, const char *nspace, int rank, bool errors, const 
             give(p, &head, data + at, n);
         }
     }
+}
+
+size_t ext_held(const struct ext *x)
+{
+    const struct pull *p;
+    size_t n = 0;
+
+    TAILQ_FOREACH(p, &x->pulls, in_ext)
+        n += p->held + !TAILQ_EMPTY(&p->pieces);
+    return n;
 }
 
 /* --- commands ---------------------------------------------------------- */
@@ -296,9 +360,9 @@ static enum outcome take_directives(struct request *rq, struct pull *p, struct e
         if (!strcmp(d[i].key, PMIX_IOF_CACHE_SIZE) && d[i].value.type == PMIX_UINT32)
             p->most = d[i].value.data.uint32 < CACHE_MOST ? d[i].value.data.uint32 : CACHE_MOST;
         else if (!strcmp(d[i].key, PMIX_IOF_DROP_NEWEST) && d[i].value.type == PMIX_BOOL)
-            p->drop_newest = d[i].value.data.flag;
+            p->drops = p->drop_newest = d[i].value.data.flag;
         else if (!strcmp(d[i].key, PMIX_IOF_DROP_OLDEST) && d[i].value.type == PMIX_BOOL)
-            p->drop_newest = !d[i].value.data.flag;
+            p->drops = d[i].value.data.flag;
         else if (d[i].flags & PMIX_INFO_REQD)
             o = ext_fail(rq, e, PMIX_ERR_NOT_SUPPORTED, "directives[%zu]: %s is not supported", i,
                          d[i].key);
