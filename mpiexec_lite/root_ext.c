@@ -1,9 +1,11 @@
 /* root_ext.c - the extended commands: what they ask of the launcher (ext_ops), and tools. */
 #include "mpiexec_lite/root_impl.h"
 
+#include "mpiexec_lite/journal.h"
 #include "mpiexec_lite/tools.h"
 #include "pmix_ext/ext.h"
 
+#include <errno.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,7 +38,29 @@ static const char *op_job(void *host, size_t i, int *size)
     return NULL;
 }
 
-static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now, .job = op_job };
+/* For a reader who does not read, messages are lost rather than kept without end. */
+static int op_log(void *host, enum ext_log to, int priority, const char *nspace,
+                  const char *line, size_t len)
+{
+    struct root *r = host;
+
+    switch (to) {
+    case EXT_LOG_STDOUT:
+        return places_line(&r->places, false, line, len) ? 0 : EAGAIN;
+    case EXT_LOG_STDERR:
+        return places_line(&r->places, true, line, len) ? 0 : EAGAIN;
+    case EXT_LOG_SYSLOG:
+        return journal_syslog(priority, line, len);
+    case EXT_LOG_RECORD:
+        return journal_write(r->plan->log_dir, nspace, line, len);
+    case EXT_LOG_STORE:
+        return journal_write(r->plan->log_dir, NULL, line, len);
+    }
+    return ENOTSUP;
+}
+
+static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now, .job = op_job,
+                                        .log = op_log };
 
 int root_ext_init(struct root *r, struct err *e)
 {
