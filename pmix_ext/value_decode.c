@@ -542,11 +542,15 @@ static json_t *parse(const char *text, size_t len, const char *what, struct err 
         return NULL;
     }
     json = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
-    if (!json) {
+    if (json)
+        return json;
+    if (!*why.text || json_error_code(&why) == json_error_out_of_memory) {
+        err_set(e, ERR_NOMEM, "%s: out of memory", what);
+    } else {
         bad_word("%s", why.text, &in);
         err_context(e, "%s: not JSON, byte %d", what, why.position);
     }
-    return json;
+    return NULL;
 }
 
 int value_decode_json(pmix_data_type_t type, json_t *json, const char *what, void *to,

@@ -154,32 +154,50 @@ static bool plain(unsigned char c)
     return c >= ' ' && c != '"' && c != '\\';
 }
 
+/* Bytes before the first that cannot stand in a JSON string as it is. */
+static size_t plain_length(const char *text, size_t n)
+{
+    size_t i = 0;
+
+    while (i < n && plain((unsigned char)text[i]))
+        i++;
+    return i;
+}
+
 /* UTF-8 in quotes. */
 static void add_text(struct buf *b, const char *text, size_t n)
 {
-    size_t done = 0;
+    size_t run = plain_length(text, n);
 
     buf_char(b, '"');
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)text[i];
+    buf_add(b, text, run);
+    for (size_t i = run; i < n; i += run) {
+        unsigned char c = (unsigned char)text[i++];
 
-        if (plain(c))
-            continue;
-        buf_add(b, text + done, i - done);
         if (c >= ' ')
-            buf_char(b, '\\');
+            buf_printf(b, "\\%c", c);
         else
             buf_printf(b, "\\u%04x", c);
-        done = c >= ' ' ? i : i + 1;
+        run = plain_length(text + i, n - i);
+        buf_add(b, text + i, run);
     }
-    buf_add(b, text + done, n - done);
     buf_char(b, '"');
+}
+
+/* UTF-8?  What is ASCII is, which is quicker to see. */
+static bool is_text(const char *text, size_t n)
+{
+    unsigned char all = 0;
+
+    for (size_t i = 0; i < n; i++)
+        all |= (unsigned char)text[i];
+    return all < 0x80 || utf8_valid(text, n);
 }
 
 /* What is not UTF-8, such as a path may be, is base64 in an object. */
 static void add_string(struct buf *b, const char *text, size_t n)
 {
-    if (utf8_valid(text, n)) {
+    if (is_text(text, n)) {
         add_text(b, text, n);
         return;
     }
@@ -211,7 +229,7 @@ static int put_chars(const struct type *t, const void *from, struct out *o)
 
     if (n == t->size)
         return err_set(o->e, ERR_INVALID_VAL, ": no NUL in %zu bytes", t->size);
-    if (!utf8_valid(from, n))
+    if (!is_text(from, n))
         return err_set(o->e, ERR_INVALID_VAL, ": not UTF-8");
     add_text(o->buf, from, n);
     return 0;
