@@ -19,10 +19,12 @@ struct fact_job {
     const char *parent;          /* who has started it, and its rank there; NULL: nobody */
     int         parent_rank;
     int         number;          /* 0: of the command line */
+    unsigned    offset;          /* ranks of all jobs started before it */
     int         size, universe;  /* ranks; slots of all nodes, or as the user has said */
     int         napps;
     size_t      nruns;
     double      began;           /* when its ranks were started, s since 1970; 0: not yet */
+    double      remaining;       /* s that it may still run; 0: no limit is set */
     bool        ending;          /* it has failed, or is being ended */
     pmix_status_t status;        /* why, then */
 };

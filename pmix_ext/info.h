@@ -9,6 +9,8 @@
 #define PMIX_EXT_INFO_H
 
 #include "pmix_ext/facts.h"
+#include "pmix_ext/pmix_ext_keys.h"
+#include "wire/buf.h"
 
 struct ext;
 
@@ -44,6 +46,8 @@ struct info_key {
     const char       *key;       /* NULL: the end */
     unsigned          realms;    /* OR of 1 << realm */
     pmix_data_type_t  type;
+    bool              alone;     /* it needs no job */
+    bool              list;      /* a list of numbers: of several nodes it is one list, too */
     bool              seen;      /* a survey is needed for ranks of other nodes */
     pmix_status_t   (*get)(struct ext *x, const struct info_of *of, pmix_value_t *value);
 };
@@ -54,7 +58,14 @@ const struct info_key *info_key(const char *key);        /* or NULL */
 int info_node_of(struct ext *x, const struct fact_job *job, pmix_rank_t rank);
 /* A node's number by its name; -1: there is none. */
 int info_node_named(struct ext *x, const char *name);
-/* Ranks of a job on a node, and the text PMIX_LOCAL_PEERS has. */
-int info_local_size(struct ext *x, const struct fact_job *job, int node);
+/* The node that this server is on; -1: one without ranks. */
+int info_node_here(struct ext *x);
+/* By node: whether ranks of the job are there, or (NULL) of any; malloc'ed, *n of them.
+ * NULL: no memory. */
+bool *info_nodes(struct ext *x, const struct fact_job *job, size_t *n);
+/* Append, with commas, the names of these nodes. */
+void info_node_names(struct ext *x, const bool *which, size_t n, struct buf *out);
+/* The program of a rank. */
+int info_app_of(struct ext *x, const struct fact_job *job, pmix_rank_t rank, struct fact_app *out);
 
 #endif
