@@ -36,6 +36,10 @@ static const struct arg id_args[] = {
     { .name = { NULL, "id" }, .type = ARG_INT, .required = ON(WIRE_2), .max = UINT32_MAX }, END
 };
 static const struct field status_fields[] = { STATUS, FIELDS_END };
+static const struct arg peers_args[] = { TEXT("node"), TEXT("nspace"), END };
+static const struct field peers_fields[] = { STATUS, FIELD("procs"), FIELDS_END };
+static const struct arg nodes_args[] = { TEXT("nspace"), END };
+static const struct field nodes_fields[] = { STATUS, FIELD("nodes"), FIELDS_END };
 
 const struct command ext_commands[] = {
     { { NULL, "pmix-tool-connect" }, { NULL, "pmix-tool-connect-response" },
@@ -50,5 +54,9 @@ const struct command ext_commands[] = {
       IN_SERVICE, FROM_TOOL, pull_args, pull_fields, ext_iof_pull },
     { { NULL, "pmix-iof-deregister" }, { NULL, "pmix-iof-deregister-response" },
       IN_SERVICE, FROM_TOOL, id_args, status_fields, ext_iof_deregister },
+    { { NULL, "pmix-resolve-peers" }, { NULL, "pmix-resolve-peers-response" },
+      IN_SERVICE, FROM_TOOL, peers_args, peers_fields, ext_resolve_peers },
+    { { NULL, "pmix-resolve-nodes" }, { NULL, "pmix-resolve-nodes-response" },
+      IN_SERVICE, FROM_TOOL, nodes_args, nodes_fields, ext_resolve_nodes },
 };
 const size_t ext_command_count = sizeof ext_commands / sizeof *ext_commands;

@@ -10,7 +10,9 @@
 #include "pmix_ext/serve.h"
 
 #include "pmix_ext/base64.h"
+#include "pmix_ext/info.h"
 #include "pmix_ext/pmix_ext_keys.h"
+#include "pmix_ext/survey.h"
 #include "pmix_ext/value.h"
 
 #include <stdlib.h>
@@ -26,6 +28,7 @@ enum {
     PIECE = 32 << 10                     /* bytes in one frame */
 };
 
+static const double BEGIN = 2.0;         /* seconds that servers may take to know of it */
 static const double PATIENCE = 1.0;      /* seconds in which ranks wait for it */
 
 struct piece {                           /* output that waits */
@@ -50,6 +53,8 @@ struct pull {
     bool            drops, drop_newest;  /* nobody is to wait */
     bool            stalled;             /* or nobody does any more, until it has read all */
     struct after    patience;
+    struct survey  *begun;               /* until all servers know; or NULL */
+    struct request *asks;                /* who waits for that */
 };
 
 /* --- who watches what -------------------------------------------------- */
@@ -90,6 +95,7 @@ static void pull_free(struct pull *p)
 
     watch(p, false);
     after_stop(&p->patience);
+    survey_free(p->begun);
     TAILQ_REMOVE(&p->session->ext->pulls, p, in_ext);
     while ((x = TAILQ_FIRST(&p->pieces))) {
         TAILQ_REMOVE(&p->pieces, x, in_pull);
@@ -386,6 +392,35 @@ static enum outcome fill(struct request *rq, struct pull *p, struct err *e)
     return o == REPLY ? take_directives(rq, p, e) : o;
 }
 
+static void on_begun(void *who)
+{
+    struct pull *p = who;
+    struct request *rq = p->asks;
+
+    survey_free(p->begun);
+    p->begun = NULL;
+    p->asks = NULL;
+    reply_int(rq, PULL_ID_OUT, p->id);
+    request_finish(rq, REPLY, NULL);
+}
+
+/* A survey is behind the order to watch on every link: once it is over, what ranks write
+ * is seen.  Who cannot be asked is not waited for. */
+static enum outcome await(struct request *rq, struct pull *p, struct err *e)
+{
+    struct ext *x = p->session->ext;
+    struct info_of job;
+
+    if (info_of_job(x, p->nspace, &job))
+        p->begun = survey_new(x, &job.job, -1, false, BEGIN, on_begun, p, e);
+    if (p->begun && !p->begun->over && (p->asks = request_park(rq, NULL, e)))
+        return PARKED;
+    survey_free(p->begun);
+    p->begun = NULL;
+    reply_int(rq, PULL_ID_OUT, p->id);
+    return REPLY;
+}
+
 enum outcome ext_iof_pull(struct request *rq, struct err *e)
 {
     struct session *s = session_of(rq, e);
@@ -406,8 +441,7 @@ enum outcome ext_iof_pull(struct request *rq, struct err *e)
     p->id = ++s->ext->pull_id;
     TAILQ_INSERT_TAIL(&s->ext->pulls, p, in_ext);
     watch(p, true);
-    reply_int(rq, PULL_ID_OUT, p->id);
-    return REPLY;
+    return await(rq, p, e);
 }
 
 enum outcome ext_iof_deregister(struct request *rq, struct err *e)
