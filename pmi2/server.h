@@ -101,8 +101,8 @@ struct server_options {
     bool fault_tolerant;     /* a fence that misses a dead rank answers an error */
     bool no_names;           /* no name service: publish answers an error */
     size_t release_bytes;    /* new data of a fence up to so many bytes is sent to all
-                                servers with its release; more is fetched when it is
-                                asked for */
+                                servers with its release, if they want it; what is not is
+                                fetched when it is asked for */
 };
 
 /* NULL with errno when there is no memory. */
