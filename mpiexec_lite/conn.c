@@ -108,17 +108,19 @@ static void on_writable(struct ev_loop *loop, ev_io *w, int revents)
 
     (void)revents;
     buf_consume(&c->out, send_now(c, buf_bytes(&c->out), c->out.len));
-    if (!c->out.len)
-        ev_io_stop(loop, &c->writable);
     if (c->held)
         ev_feed_event(loop, &c->readable, EV_READ);
+    if (c->out.len)
+        return;
+    ev_io_stop(loop, &c->writable);
+    if (!c->failed)
+        conn_drained(c->core, 0);
 }
 
-int pmi_conn_init(struct pmi_conn *c, const struct pmi_conn_env *env, struct job *j,
-                  struct member *m, int fd)
+/* Serve fd for the core's connection; NULL: there was no memory for one. */
+static int begin(struct pmi_conn *c, struct conn *core, int fd)
 {
-    *c = (struct pmi_conn){ .env = env, .fd = fd };
-    c->core = conn_new(env->server, j, m, c);
+    c->core = core;
     if (!c->core) {
         close(fd);
         c->fd = -1;
@@ -127,8 +129,22 @@ int pmi_conn_init(struct pmi_conn *c, const struct pmi_conn_env *env, struct job
     ev_io_init(&c->readable, on_readable, fd, EV_READ);
     ev_io_init(&c->writable, on_writable, fd, EV_WRITE);
     c->readable.data = c->writable.data = c;
-    ev_io_start(env->loop, &c->readable);
+    ev_io_start(c->env->loop, &c->readable);
     return 0;
+}
+
+int pmi_conn_init(struct pmi_conn *c, const struct pmi_conn_env *env, struct job *j,
+                  struct member *m, int fd)
+{
+    *c = (struct pmi_conn){ .env = env, .fd = fd };
+    return begin(c, conn_new(env->server, j, m, c), fd);
+}
+
+int pmi_conn_init_tool(struct pmi_conn *c, const struct pmi_conn_env *env,
+                       const struct party *who, int fd)
+{
+    *c = (struct pmi_conn){ .env = env, .fd = fd };
+    return begin(c, conn_new_tool(env->server, who, c), fd);
 }
 
 void pmi_conn_drain(struct pmi_conn *c)

@@ -15,6 +15,8 @@ struct pmi_conn_ops {
     void (*closed)(void *host, struct pmi_conn *c, struct member *m);
     /* Replies can no longer be sent, for a reason of this side; it will be closed. */
     void (*broken)(void *host, struct pmi_conn *c, const char *why);
+    /* The peer, which is no rank, broke the protocol; it is going to be closed. */
+    void (*refused)(void *host, struct pmi_conn *c, const char *why);
 };
 
 struct pmi_conn_env {            /* what all connections of a server share */
@@ -40,6 +42,9 @@ struct pmi_conn {
 /* fd is taken.  m NULL: a PMI_PORT peer of job j.  0, or -1 (no memory). */
 int  pmi_conn_init(struct pmi_conn *c, const struct pmi_conn_env *env, struct job *j,
                    struct member *m, int fd);
+/* The same for a tool, at the root; who is copied. */
+int  pmi_conn_init_tool(struct pmi_conn *c, const struct pmi_conn_env *env,
+                        const struct party *who, int fd);
 /* Close without a call of closed.  Safe twice. */
 void pmi_conn_close(struct pmi_conn *c);
 

@@ -5,7 +5,6 @@
 #include "mpiexec_lite/foreign.h"
 #include "mpiexec_lite/link.h"
 #include "mpiexec_lite/trace.h"
-#include "pmix_ext/commands.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,15 +28,13 @@ static size_t op_send(void *host, void *link, const char *data, size_t len)
 static void op_fail(void *host, void *link, struct member *m, const char *why)
 {
     struct node *n = host;
-    char text[400];
+    struct pmi_conn *c = link;
 
-    pmi_conn_fail(link);
-    if (m) {
+    pmi_conn_fail(c);
+    if (m)
         n->ops->protocol(n->host, crew_of(m), member_rank(m), why);
-        return;
-    }
-    snprintf(text, sizeof text, "PMI port: a connection was closed: %s", why);
-    n->ops->tell(n->host, text);
+    else
+        c->env->ops->refused(c->env->host, c, why);
 }
 
 static void op_abort(void *host, struct member *m, bool world, int code, const char *text)
@@ -230,7 +227,17 @@ static void on_broken(void *host, struct pmi_conn *x, const char *why)
     n->ops->broken(n->host, text);
 }
 
-static const struct pmi_conn_ops conn_ops = { on_closed, on_broken };
+static void on_refused(void *host, struct pmi_conn *x, const char *why)
+{
+    struct node *n = host;
+    char text[400];
+
+    (void)x;
+    snprintf(text, sizeof text, "PMI port: a connection was closed: %s", why);
+    n->ops->tell(n->host, text);
+}
+
+static const struct pmi_conn_ops conn_ops = { on_closed, on_broken, on_refused };
 
 /* --- all crews --------------------------------------------------------- */
 
@@ -265,6 +272,7 @@ static int add_server(struct node *n, struct err *e)
     const struct plan *p = n->args.plan;
     struct server_options options = { .pmi1_subversion = p->pmi1_subversion,
                                       .fault_tolerant = p->keep_going,
+                                      .uid = geteuid(), .gid = getegid(),
                                       .release_bytes = p->remote.release_bytes };
     uint64_t random;
 
@@ -275,7 +283,7 @@ static int add_server(struct node *n, struct err *e)
         return err_set(e, ERR_NOMEM, "no memory for a server");
     n->conn_env = (struct pmi_conn_env){ n->loop, n->server, n->buffer, NODE_BUFFER,
                                          &conn_ops, n };
-    return ext_add_commands(n->server, e);
+    return 0;
 }
 
 int node_init(struct node *n, struct ev_loop *loop, const struct node_args *args,

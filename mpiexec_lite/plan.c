@@ -169,6 +169,7 @@ void plan_clear(struct plan *p)
     free(p->stdin_file);
     free(p->trace);
     free(p->nameserver);
+    free(p->log_dir);
     free(p->single_id);
     strlist_clear(&p->warnings);
     plan_init(p);

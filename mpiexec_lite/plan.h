@@ -114,6 +114,8 @@ struct plan {
     int              pmi1_subversion;    /* 1, or 2 by -pmi1-groups */
     char            *nameserver; /* -nameserver: none, auto, start, a path,
                                     HOST:PORT; NULL: auto */
+    bool             no_tools;   /* -disable-tools: no tool can connect */
+    char            *log_dir;    /* -log-dir: for what is logged; NULL: nowhere */
     enum outcome_policy policy;  /* -end-on-nonzero */
     bool             keep_going; /* -disable-auto-cleanup */
     bool             print_all_exitcodes;

@@ -163,7 +163,8 @@ static int prepare(struct root *r, struct err *e)
         return err_set(e, ERR_OTHER, "cannot set up: %s", strerror(errno));
     control_init(&r->control, r->args->control, &root_control_ops, r);
     if (root_places_init(r, e) < 0 || prepare_node(r, e) < 0 || make_main(r, e) < 0 ||
-        (!root_is_alone(r) && root_write_bundle(r, r->plan, e) < 0) || root_input_init(r, e) < 0 || root_names_init(r, e) < 0)
+        (!root_is_alone(r) && root_write_bundle(r, r->plan, e) < 0) || root_input_init(r, e) < 0 ||
+        root_names_init(r, e) < 0 || root_ext_init(r, e) < 0)
         return -1;
     root_foreign_init(r);
     if (r->plan->stdin_mode == STDIN_RANK && r->main->crew.n)
@@ -214,6 +215,7 @@ static void clear(struct root *r)
         root_job_free(j);
     }
     root_foreign_clear(r);
+    root_ext_clear(r);
     if (r->node.buffer)
         node_clear(&r->node);
     root_single_clear(r);

@@ -81,6 +81,9 @@ struct root {
     struct callback  *callback;  /* -launcher tcp and manual; else NULL */
     struct naming    *naming;    /* the resident server for names; NULL: none */
     struct foreign   *foreign;   /* links to other launchers; NULL: there can be none */
+    struct ext       *ext;       /* the extended commands */
+    struct tools     *tools;     /* whose socket is open; NULL: it is not */
+    ev_timer          open_tools;        /* it is to be */
     struct root_timers timers;   /* of the core */
     struct position  *at;        /* by position */
     int              *positions; /* by node */
@@ -202,6 +205,11 @@ void root_foreign_clear(struct root *r);         /* after the jobs, before the c
 bool root_introduce(void *host, struct far_ask *a);
 /* Jobs that are connected to one of another launcher that has failed end with it. */
 void root_foreign_follow(struct root *r);
+
+/* root_ext.c */
+int  root_ext_init(struct root *r, struct err *e);
+void root_ext_open(struct root *r);              /* tools may connect from now on */
+void root_ext_clear(struct root *r);             /* before the core */
 
 /* root_node.c */
 extern const struct node_ops root_node_ops;

@@ -48,7 +48,7 @@ enum outcome cmd_init(struct request *rq, struct err *e)
         c->framer.max = LIMIT_FRAME_RANK;
         c->state = CONN_GREETED;
         sub = 0;
-    } else if (v == 1 && sub >= 0 && sub <= 2) {
+    } else if (v == 1 && sub >= 0 && sub <= 2 && !c->tool) {
         if (sub && c->server->options.pmi1_subversion == 2)
             sub = 2;
         c->subversion = (int)sub;
@@ -184,7 +184,7 @@ enum outcome cmd_finalize(struct request *rq, struct err *e)
 
     (void)e;
     c->state = CONN_FINAL;
-    if (!c->member->finalized) {
+    if (c->member && !c->member->finalized) {
         c->member->finalized = true;
         s->ops.finalized(s->host, c->member);
     }

@@ -149,7 +149,7 @@ static const struct arg copy_args[] = {
 
 const struct command pmi_commands[] = {
     { { "init" }, { "response_to_init" },
-      IN(CONN_NEW) | IN(CONN_FINAL), NO_MEMBER, init_args, init_fields, cmd_init },
+      IN(CONN_NEW) | IN(CONN_FINAL), NO_MEMBER | FROM_TOOL, init_args, init_fields, cmd_init },
     { { "initack" }, { "initack" },
       IN(CONN_NEW), NO_MEMBER, initack_args, NULL, cmd_initack },
     { { NULL, "fullinit" }, { NULL, "fullinit-response" },
@@ -199,7 +199,7 @@ const struct command pmi_commands[] = {
     { { NULL, "kvs-copy" }, { NULL, "kvs-copy-response" },
       IN_SERVICE, 0, copy_args, NULL, cmd_copy },
     { { "finalize", "finalize" }, { "finalize_ack", "finalize-response" },
-      IN_SERVICE, 0, NO_ARGS, NULL, cmd_finalize },
+      IN_SERVICE, FROM_TOOL, NO_ARGS, NULL, cmd_finalize },
     { { "abort", "abort" }, { "abort", "abort" },
       IN_ANY, NO_REPLY | NO_MEMBER, abort_args, NULL, cmd_abort },
 };

@@ -72,7 +72,8 @@ enum {
     MISS_IS_FAIL = 4,        /* PMI-2: a miss has rc=1 (name-lookup), else rc=0 */
     NO_REPLY     = 8,        /* errors are not answered either (abort); arguments that
                                 cannot be understood count as absent */
-    NO_MEMBER    = 16        /* also from a peer that has not said which rank it is */
+    NO_MEMBER    = 16,       /* also from a peer that has not said which rank it is */
+    FROM_TOOL    = 32        /* also from a tool, and ranks of other nodes at the root */
 };
 
 struct command {

@@ -68,6 +68,18 @@ struct conn {
     struct buf          later;       /* owned: input to be served when it may go on */
     struct requests     order;       /* parked, by arrival */
     struct blocks      *blocks;      /* owned: PMI-1: of a spawn that is not complete; or NULL */
+    bool                relayed;     /* has sent commands that went up (relay.c) */
+    size_t              owed;        /* bytes written for the root that it has not heard of */
+    struct peer        *via;         /* root: it stands for rank via_rank, of another node */
+    int                 via_rank;
+    struct party       *tool;        /* owned: whose it is; NULL: no tool's */
+    void               *layer;       /* the layer's, about this connection; or NULL */
+};
+
+/* A rank of another node that has sent extended commands. */
+struct relay {
+    struct peer *via;                /* NULL: none */
+    struct conn *conn;               /* owned; root */
 };
 
 struct fence;
@@ -152,6 +164,7 @@ struct job {
     bool           look_later;       /* at the end of the turn: at what fences miss them */
     void          *link;             /* the host's */
     char          *spawner;          /* owned: id of the job that has started this one; NULL */
+    struct relay  *relays;           /* owned: by rank; NULL: there are none */
     struct job   **linked;           /* owned; root: jobs that it is connected to */
     size_t         nlinked;
     unsigned       seen;             /* the last walk over connected jobs that came by */
@@ -187,6 +200,8 @@ struct server {
     struct fars           fars;      /* owned: root: links to other launchers */
     struct far_asks       far_asks;  /* root: what was asked of them */
     unsigned              far_id;    /* of the last question */
+    const struct layer_ops *layer_ops;   /* of the extended commands; NULL: there are none */
+    void                 *layer;     /* theirs */
     const struct command **rows;     /* owned array of borrowed rows */
     size_t                nrows;
     const struct command **by_name[WIRES];   /* owned, sorted by that wire's name */
@@ -200,6 +215,11 @@ struct server {
 /* The row of a name on a wire, or NULL. */
 const struct command *server_find(const struct server *s, enum wire w, const char *name);
 struct job *job_named(struct server *s, const char *id);         /* or NULL */
+/* A number for a timer, never 0. */
+static inline unsigned server_timer_id(struct server *s)
+{
+    return ++s->timer_id ? s->timer_id : ++s->timer_id;
+}
 void server_log(struct server *s, enum log_level level, struct member *m,
                 const char *fmt, ...) PRINTF(4, 5);
 
@@ -231,6 +251,20 @@ void conn_send(struct conn *c, const char *data, size_t len);
 int  conn_claim(struct conn *c, long long rank, struct err *e);
 /* The connection cannot go on. */
 void conn_fail(struct conn *c, const char *why);
+
+/* --- extended commands of ranks on other nodes (relay.c) --- */
+
+/* Whether a frame is for the root, and this is another server; then it goes there. */
+bool relay_takes(const struct conn *c, const struct frame *f);
+void relay_up(struct conn *c, const struct frame *f);
+void relay_end(struct conn *c);
+/* All that the root has sent to it is written. */
+void relay_taken(struct conn *c);
+/* At the root: to a rank of another node; bytes that are then on their way. */
+size_t relay_send(struct conn *c, const char *data, size_t len);
+void relay_fail(struct conn *c, const char *why);
+void relays_free(struct job *j);
+void relays_forget(struct server *s, const struct peer *p);
 
 /* --- members (server.c) --- */
 
@@ -279,7 +313,8 @@ void peers_pass_down(struct job *j, const struct msg *m, const char *payload, si
 typedef int peer_fn(struct peer *p, struct job *j, const struct msg *m, const char *payload,
                     size_t len, struct err *e);
 peer_fn fence_stuck, share_data, ask_get, ask_at, ask_names, ask_answer, ask_link, ask_get_of,
-        ask_spawn_up, ask_read, ask_copy_up;
+        ask_spawn_up, ask_read, ask_copy_up, relay_on_ext, relay_on_end, relay_on_taken,
+        relay_on_out, relay_on_fail;
 void peers_free(struct server *s);
 /* A rank that is here has ended, dead: inside PMI. */
 void peers_rank_ended(struct job *j, int rank, bool dead);

@@ -39,6 +39,8 @@ void peer_free(struct peer *p)
     spawns_forget(p->server, NULL, p);
     names_forget(p->server, NULL, p);
     foreign_forget(p->server, NULL, p);
+    if (!p->up)
+        relays_forget(p->server, p);
     if (p->up)
         p->server->up = NULL;
     else
@@ -358,6 +360,11 @@ static const struct row {
     { "fence-missing", BELOW, .fence = fence_missing, .with = WITH_RANK },
     { "fence-fail", ABOVE, .fence = fence_fail, .with = WITH_RANK | WITH_SEQ },
     { "fence-stuck", BELOW, .run = fence_stuck },
+    { "ext", BELOW, .run = relay_on_ext },
+    { "ext-end", BELOW, .run = relay_on_end },
+    { "ext-taken", BELOW, .run = relay_on_taken },
+    { "ext-out", ABOVE, .run = relay_on_out },
+    { "ext-fail", ABOVE, .run = relay_on_fail },
 };
 
 static int run(const struct row *r, struct peer *p, const struct msg *m, const char *payload,

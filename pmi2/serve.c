@@ -43,6 +43,10 @@ void conn_free(struct conn *c)
     if (!c)
         return;
     drop_requests(c);
+    if (c->server->layer_ops)
+        c->server->layer_ops->conn_gone(c->server->layer, c);
+    relay_end(c);
+    free(c->tool);
     blocks_free(c->blocks);
     if (c->member && c->member->conn == c)
         c->member->conn = NULL;
@@ -52,6 +56,31 @@ void conn_free(struct conn *c)
 }
 
 struct member *conn_member(const struct conn *c) { return c->member; }
+
+struct conn *conn_new_tool(struct server *s, const struct party *who, void *link)
+{
+    struct conn *c = conn_new(s, NULL, NULL, link);
+
+    if (!c || !(c->tool = malloc(sizeof *c->tool))) {
+        free(c);
+        return NULL;
+    }
+    *c->tool = *who;
+    c->tool->tool = true;
+    c->wide = c->ours = true;
+    return c;
+}
+
+void conn_party(const struct conn *c, struct party *out)
+{
+    if (c->tool) {
+        *out = *c->tool;
+        return;
+    }
+    *out = (struct party){ .uid = c->server->options.uid, .gid = c->server->options.gid };
+    memcpy(out->nspace, c->job->id, sizeof out->nspace);
+    out->rank = (uint32_t)(c->member ? c->member->rank : c->via_rank);
+}
 
 /* Enough is waiting, in one direction or the other. */
 static bool must_pause(const struct conn *c)
@@ -80,13 +109,20 @@ int conn_claim(struct conn *c, long long rank, struct err *e)
     return 0;
 }
 
+static size_t send_out(struct conn *c, const char *data, size_t len)
+{
+    struct server *s = c->server;
+
+    return c->via ? relay_send(c, data, len) : s->ops.send(s->host, c->link, data, len);
+}
+
 /* Send what was gathered while the connection was read. */
 static void send_batch(struct conn *c)
 {
     struct server *s = c->server;
 
     if (s->batch.len)
-        c->queued = s->ops.send(s->host, c->link, buf_bytes(&s->batch), s->batch.len);
+        c->queued = send_out(c, buf_bytes(&s->batch), s->batch.len);
     buf_reset(&s->batch);
 }
 
@@ -98,7 +134,10 @@ void conn_fail(struct conn *c, const char *why)
         send_batch(c);
     c->state = CONN_FAILED;
     drop_requests(c);
-    c->server->ops.fail(c->server->host, c->link, c->member, why);
+    if (c->via)
+        relay_fail(c, why);
+    else
+        c->server->ops.fail(c->server->host, c->link, c->member, why);
 }
 
 void conn_eof(struct conn *c)
@@ -117,7 +156,18 @@ void conn_send(struct conn *c, const char *data, size_t len)
     if (c->reading)
         buf_add(&s->batch, data, len);
     else
-        s->ops.send(s->host, c->link, data, len);
+        c->queued = send_out(c, data, len);
+}
+
+void conn_drained(struct conn *c, size_t queued)
+{
+    conn_resume(c, queued);
+    if (c->state == CONN_FAILED || queued > LIMIT_BATCH)
+        return;
+    if (!queued)
+        relay_taken(c);
+    if (c->server->layer_ops)
+        c->server->layer_ops->conn_drained(c->server->layer, c);
 }
 
 /* --- serving one message ----------------------------------------------- */
@@ -201,7 +251,9 @@ static int check_state(const struct request *rq, struct err *e)
 
     if (!(rq->cmd->when & IN(c->state)))
         return err_set(e, ERR_INIT, "not %s", name[c->state]);
-    if (!c->member && !(rq->cmd->flags & NO_MEMBER))
+    if ((c->tool || c->via) && !(rq->cmd->flags & FROM_TOOL))
+        return err_set(e, ERR_OTHER, "not from a %s", c->tool ? "tool" : "rank of another node");
+    if (!c->member && !(rq->cmd->flags & (NO_MEMBER | FROM_TOOL)))
         return err_set(e, ERR_INIT, "this connection has not said which rank it is");
     return 0;
 }
@@ -279,6 +331,10 @@ static void serve(struct conn *c, struct frame *f)
     struct err e = { 0 };
 
     trace_in(c, f);
+    if (relay_takes(c, f)) {
+        relay_up(c, f);
+        return;
+    }
     if (w != c->framer.wire) {           /* an init line on a PMI-2 stream */
         static const char no[] = "cmd=response_to_init rc=1 pmi_version=2 pmi_subversion=0\n";
 

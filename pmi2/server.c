@@ -41,6 +41,7 @@ struct server *server_new(const struct host_ops *ops, void *host, uint64_t seed,
 
 static void job_free(struct job *j)
 {
+    relays_free(j);
     fences_free(j);
     job_unlink(j);
     kvs_free(j->kvs);
@@ -68,6 +69,9 @@ static void job_free(struct job *j)
 
 void server_remove_job(struct job *j)
 {
+    relays_free(j);
+    if (j->server->layer_ops)
+        j->server->layer_ops->job_gone(j->server->layer, j);
     asks_forget_job(j);
     spawns_forget(j->server, j, NULL);
     names_forget(j->server, j, NULL);
@@ -178,6 +182,12 @@ int server_add_commands(struct server *s, const struct command *rows, size_t n,
                 insert_sorted(s, w, &rows[i]);
     }
     return 0;
+}
+
+void server_set_layer(struct server *s, const struct layer_ops *ops, void *layer)
+{
+    s->layer_ops = ops;
+    s->layer = layer;
 }
 
 size_t server_command_count(const struct server *s) { return s->nrows; }

@@ -24,9 +24,11 @@
 #include "pmi2/mapping.h"
 #include "pmi2/names.h"
 #include "pmi2/spawn.h"
+#include "wire/limits.h"
 #include "wire/msg.h"
 
 #include <stdint.h>
+#include <sys/types.h>
 
 struct server;
 struct job;
@@ -95,11 +97,36 @@ struct host_ops {
     void (*far_send)(void *host, void *link, const char *frame, size_t len);
 };
 
+/* Who speaks on a connection. */
+struct party {
+    char     nspace[LIMIT_JOBID];    /* of a rank its job's id; a tool's name, "": it has
+                                        none yet */
+    uint32_t rank;
+    uid_t    uid;                    /* as the kernel says of a tool; ranks are the server's */
+    gid_t    gid;
+    pid_t    pid;                    /* 0: not known here */
+    bool     tool;
+};
+
+/* What the layer of extended commands (pmix_ext/) is told by the core. */
+struct layer_ops {
+    /* The connection ends; what is kept about it is to be forgotten. */
+    void (*conn_gone)(void *layer, struct conn *c);
+    /* What was sent on it is written, or nearly: more may be sent. */
+    void (*conn_drained)(void *layer, struct conn *c);
+    /* A job ends; its connections have gone before. */
+    void (*job_gone)(void *layer, struct job *j);
+    /* A timer is due that the core does not know. */
+    void (*timer)(void *layer, unsigned id);
+};
+
 struct server_options {
     int  pmi1_subversion;    /* 2: answer 1.2 (group barriers) to clients that ask for
                                 1.1, as MPICH 5 likes; 1: answer what was asked */
     bool fault_tolerant;     /* a fence that misses a dead rank answers an error */
     bool no_names;           /* no name service: publish answers an error */
+    uid_t  uid;              /* whose processes the ranks are */
+    gid_t  gid;
     size_t release_bytes;    /* new data of a fence up to so many bytes is sent to all
                                 servers with its release, if they want it; what is not is
                                 fetched when it is asked for */
@@ -115,6 +142,9 @@ void server_free(struct server *s);
  * is taken.  The rows are borrowed. */
 int server_add_commands(struct server *s, const struct command *rows, size_t n,
                         struct err *e);
+
+/* At the root: the layer, which has added its commands; borrowed. */
+void server_set_layer(struct server *s, const struct layer_ops *ops, void *layer);
 
 struct job_spec {
     const char *id;          /* job id and PMI-1 kvsname: at most LIMIT_JOBID - 1 bytes, no
@@ -250,6 +280,11 @@ void conn_eof(struct conn *c);
 bool conn_full(const struct conn *c);
 /* queued reply bytes of this connection are still unsent; goes on if it may. */
 void conn_resume(struct conn *c, size_t queued);
+/* The host has written all that was sent but `queued` bytes. */
+void conn_drained(struct conn *c, size_t queued);
 struct member *conn_member(const struct conn *c);
+/* A new connection of a tool, at the root; who is copied.  NULL: no memory. */
+struct conn *conn_new_tool(struct server *s, const struct party *who, void *link);
+void conn_party(const struct conn *c, struct party *out);
 
 #endif

@@ -1,12 +1,37 @@
-/* commands.c - the rows of the extended commands; see commands.h. */
+/* commands.c - the rows of the extended commands, their arguments and replies.  They are of
+ * PMI-2's framing only.  See pmix_ext/PROTOCOL.md, which a test holds to this table. */
 #include "pmix_ext/commands.h"
 
-/* An array of at least one element is what C can declare; the count is what is
- * added. */
-static const struct command ext_commands[1];
-static const size_t ext_command_count = 0;
+#include "pmix_ext/serve.h"
 
-int ext_add_commands(struct server *s, struct err *e)
-{
-    return server_add_commands(s, ext_commands, ext_command_count, e);
-}
+#define TEXT(n)       { .name = { NULL, n }, .type = ARG_TEXT }
+#define NEEDED(n)     { .name = { NULL, n }, .type = ARG_TEXT, .required = ON(WIRE_2) }
+#define END           { .type = ARG_TEXT }
+#define FIELD(n)      { .name = { { NULL }, { n } } }
+#define STATUS        { .name = { { NULL }, { "status" } }, .always = "0" }
+#define FIELDS_END    { .always = NULL }
+
+static const struct arg connect_args[] = { TEXT("name"), TEXT("version"), END };
+static const struct field connect_fields[] = {
+    STATUS, FIELD("nspace"), FIELD("rank"), FIELD("server"), FIELDS_END
+};
+
+static const struct field capabilities_fields[] = { STATUS, FIELD("commands"), FIELDS_END };
+
+static const struct arg query_args[] = { NEEDED("queries"), END };
+static const struct field query_fields[] = { STATUS, FIELD("results"), FIELDS_END };
+
+static const struct arg log_args[] = { NEEDED("data"), TEXT("directives"), END };
+static const struct field log_fields[] = { STATUS, FIELD("results"), FIELDS_END };
+
+const struct command ext_commands[] = {
+    { { NULL, "pmix-tool-connect" }, { NULL, "pmix-tool-connect-response" },
+      IN(CONN_GREETED), FROM_TOOL, connect_args, connect_fields, ext_tool_connect },
+    { { NULL, "pmix-capabilities" }, { NULL, "pmix-capabilities-response" },
+      IN_SERVICE, FROM_TOOL, NO_ARGS, capabilities_fields, ext_capabilities },
+    { { NULL, "pmix-query" }, { NULL, "pmix-query-response" },
+      IN_SERVICE, FROM_TOOL, query_args, query_fields, ext_query },
+    { { NULL, "pmix-log" }, { NULL, "pmix-log-response" },
+      IN_SERVICE, FROM_TOOL, log_args, log_fields, ext_log },
+};
+const size_t ext_command_count = sizeof ext_commands / sizeof *ext_commands;

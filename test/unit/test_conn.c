@@ -91,7 +91,7 @@ static void on_broken(void *host, struct pmi_conn *c, const char *why)
     broken++;
 }
 
-static const struct pmi_conn_ops conn_ops = { on_closed, on_broken };
+static const struct pmi_conn_ops conn_ops = { on_closed, on_broken, .refused = NULL };
 
 static void start(void)
 {

@@ -1,0 +1,61 @@
+/* serve.h - what the handlers of extended commands share: the layer's state, what is kept
+ * of a connection, and how a reply says a PMIx status.
+ *
+ * A row's first reply field is always `status`, a PMIx status number: 0 where the command
+ * succeeded; where it failed it goes with PMI's own rc and errmsg. */
+#ifndef PMIX_EXT_SERVE_H
+#define PMIX_EXT_SERVE_H
+
+#include "pmi2/core.h"
+#include "pmix_ext/after.h"
+#include "pmix_ext/ext.h"
+
+#include <jansson.h>
+
+/* Field 0 of every row. */
+enum { STATUS_OUT };
+
+enum { EXT_GATHERED = 64 };
+
+struct session {                         /* what the layer knows of a connection */
+    TAILQ_ENTRY(session) in_ext;
+    struct ext  *ext;                    /* borrowed */
+    struct conn *conn;                   /* borrowed */
+    struct party who;
+    double       log_at, log_left;       /* pmix-log: when it came last; bytes it may write */
+};
+TAILQ_HEAD(sessions, session);
+
+struct ext {
+    struct server  *server;              /* borrowed */
+    struct ext_ops  ops;
+    void           *host;
+    struct sessions sessions;            /* owned */
+    struct afters   afters;              /* that run; theirs who wait */
+    unsigned        tools;               /* numbers given to tools so far */
+    uint64_t        gathered[EXT_GATHERED];      /* pmix-log: sums of texts of late */
+    size_t          ngathered;
+    struct buf      text;                /* a reply's, until it is made */
+};
+
+static inline struct ext *ext_of(const struct request *rq)
+{
+    return rq->conn->server->layer;
+}
+
+/* The session of a connection, made when it is first asked for; NULL and e: no memory. */
+struct session *session_of(struct request *rq, struct err *e);
+
+/* A reply's status.  The second also fills e, and is what the handler returns then. */
+void         reply_status(struct request *rq, int status);
+enum outcome ext_fail(struct request *rq, struct err *e, int status, const char *fmt, ...)
+    PRINTF(4, 5);
+/* The same where e is filled already. */
+enum outcome ext_refuse(struct request *rq, int status);
+/* Set a field to a JSON value's text, which lives until the server's next reply; it takes
+ * the reference.  REPLY, or FAILED: no memory. */
+enum outcome reply_json(struct request *rq, int field, json_t *value, struct err *e);
+
+command_fn ext_tool_connect, ext_capabilities, ext_query, ext_log;
+
+#endif

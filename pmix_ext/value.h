@@ -1,0 +1,85 @@
+/* value.h - values of any PMIx type: as JSON text and back, copied, compared, shown, freed.
+ *
+ * A type is given by its number (PMIX_INFO, PMIX_PROC_INFO, PMIX_QUERY, PMIX_VALUE, ...),
+ * a value by the address of its C struct or scalar as in pmix_ext.h, so that one set of
+ * functions serves a value, an array of infos and a process table alike; types.h has the
+ * table that they follow.  PROTOCOL.md, "Values", has the JSON.
+ *
+ * Whatever is allocated is malloc's and may be freed piece by piece with free.  Every
+ * error names the place and the cause: "info[3].value.array[0].rank: 4294967296 is over a
+ * rank's limit"; `what` is the word it begins with.  Codes: ERR_INVALID_VAL for what is
+ * wrong, ERR_LENGTH for what is too large or too deep, ERR_NOMEM.  No I/O, no global state
+ * (but jansson's hash seed, made once); thread-safe. */
+#ifndef PMIX_EXT_VALUE_H
+#define PMIX_EXT_VALUE_H
+
+#include "pmix_ext/pmix_ext_common.h"
+#include "wire/buf.h"
+
+#include <jansson.h>
+
+enum {
+    /* Values and arrays within each other; each counts.  Eight arrays of infos, one in
+     * the other, are beyond any use in the standard. */
+    VALUE_DEPTH = 16,
+
+    /* Bytes of one JSON text: no frame holds more (LIMIT_FRAME_LINK). */
+    VALUE_TEXT = 1 << 20
+};
+
+/* --- to JSON ---------------------------------------------------------------------- */
+
+/* Append one value.  0, or -1 and e; out is then as it was. */
+int value_encode(pmix_data_type_t type, const void *from, const char *what, struct buf *out,
+                 struct err *e);
+
+/* Append a JSON array of n values. */
+int value_encode_array(pmix_data_type_t type, const void *from, size_t n, const char *what,
+                       struct buf *out, struct err *e);
+
+/* Append a JSON array of the first of n values, as many as fit into `most` bytes but at
+ * least one; *done says how many.  To be called again with those behind: what cannot be
+ * sent in one piece goes in parts, each of which is complete. */
+int value_encode_part(pmix_data_type_t type, const void *from, size_t n, size_t most,
+                      const char *what, struct buf *out, size_t *done, struct err *e);
+
+/* --- from JSON -------------------------------------------------------------------- */
+
+/* Fill *to, of the type's C type, whose former contents are nothing to these functions.
+ * 0, or -1 and e; there is then nothing to free. */
+int value_decode(pmix_data_type_t type, const char *text, size_t len, const char *what,
+                 void *to, struct err *e);
+int value_decode_json(pmix_data_type_t type, json_t *json, const char *what, void *to,
+                      struct err *e);
+
+/* Likewise a JSON array: *array, which may be NULL if it is empty, of *n; for
+ * value_free_array. */
+int value_decode_array(pmix_data_type_t type, const char *text, size_t len, const char *what,
+                       void **array, size_t *n, struct err *e);
+int value_decode_array_json(pmix_data_type_t type, json_t *json, const char *what,
+                            void **array, size_t *n, struct err *e);
+
+/* --- in memory -------------------------------------------------------------------- */
+
+/* Make *to, whose former contents are nothing, a copy of its own.  0, or -1 and e: no
+ * memory, too deep, or of a type that cannot be copied. */
+int value_copy(pmix_data_type_t type, const void *from, void *to, struct err *e);
+int value_copy_array(pmix_data_type_t type, const void *from, size_t n, void **array,
+                     struct err *e);
+
+/* Below, equal to or above 0: an order of all values, equal only if JSON could not tell
+ * them apart (all NaN are one; -0 is below 0). */
+int value_compare(pmix_data_type_t type, const void *a, const void *b);
+
+/* Free what a value owns; it is all zero afterwards.  An info that is marked
+ * PMIX_INFO_PERSISTENT does not own its value. */
+void value_clear(pmix_data_type_t type, void *value);
+void value_free_array(pmix_data_type_t type, void *array, size_t n);
+
+/* --- for people ------------------------------------------------------------------- */
+
+/* Append a value as text: one line, or with arrays several, whose ends are between them
+ * and not behind.  Words of peers cannot end a line or reach a terminal unescaped. */
+void value_print(pmix_data_type_t type, const void *value, struct buf *out);
+
+#endif
