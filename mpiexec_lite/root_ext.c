@@ -38,6 +38,16 @@ static const char *op_job(void *host, size_t i, int *size)
     return NULL;
 }
 
+static int op_where(void *host, const char *job, uint32_t rank)
+{
+    struct root *r = host;
+    const struct root_job *j = root_job_by_id(r, job);
+
+    if (!j || rank >= (uint32_t)j->bundle.place.size)
+        return -1;
+    return r->positions[placement_node(&j->bundle.place, (int)rank)];
+}
+
 /* For a reader who does not read, messages are lost rather than kept without end. */
 static int op_log(void *host, enum ext_log to, int priority, const char *nspace,
                   const char *line, size_t len)
@@ -60,7 +70,8 @@ static int op_log(void *host, enum ext_log to, int priority, const char *nspace,
 }
 
 static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now, .job = op_job,
-                                        .log = op_log };
+                                        .where = op_where, .log = op_log,
+                                        .order = root_order };
 
 int root_ext_init(struct root *r, struct err *e)
 {
