@@ -71,10 +71,11 @@ static int op_log(void *host, enum ext_log to, int priority, const char *nspace,
 
 static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now, .job = op_job,
                                         .where = op_where, .log = op_log,
-                                        .order = root_order };
+                                        .order = root_order, .look = root_look };
 
 int root_ext_init(struct root *r, struct err *e)
 {
+    root_look_init(r);
     r->ext = ext_new(r->node.server, &ext_ops, r, e);
     return r->ext ? 0 : -1;
 }
@@ -100,4 +101,5 @@ void root_ext_clear(struct root *r)
 {
     tools_free(r->tools);
     ext_free(r->ext);
+    glances_clear(&r->glances);
 }

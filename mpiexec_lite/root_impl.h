@@ -5,7 +5,8 @@
  * root_foreign.c (jobs of other launchers), root_node.c (ranks of this host and all output),
  * root_spread.c (bringing up the servers of other nodes), root_tree.c (these servers),
  * root_told.c (what they tell), root_input.c (stdin), root_ext.c (extended commands, tools),
- * root_events.c (who is told what becomes of jobs) and root_control.c (orders of tools). */
+ * root_events.c (who is told what becomes of jobs), root_control.c (orders of tools) and
+ * root_look.c (looks at files). */
 #ifndef MPIEXEC_LITE_ROOT_IMPL_H
 #define MPIEXEC_LITE_ROOT_IMPL_H
 
@@ -13,6 +14,7 @@
 #include "mpiexec_lite/callback.h"
 #include "mpiexec_lite/control.h"
 #include "mpiexec_lite/crew.h"
+#include "mpiexec_lite/glance.h"
 #include "mpiexec_lite/launch.h"
 #include "mpiexec_lite/remote.h"
 #include "mpiexec_lite/root.h"
@@ -85,6 +87,7 @@ struct root {
     struct naming    *naming;    /* the resident server for names; NULL: none */
     struct foreign   *foreign;   /* links to other launchers; NULL: there can be none */
     struct ext       *ext;       /* the extended commands */
+    struct glances    glances;   /* of this host, for monitors */
     struct tools     *tools;     /* whose socket is open; NULL: it is not */
     struct root_timers timers;   /* of the core */
     struct position  *at;        /* by position */
@@ -178,6 +181,11 @@ void root_events_ended(struct root_job *j);      /* nothing is left of it */
 struct ext_order;
 struct root_job *root_job_by_id(struct root *r, const char *id);       /* or NULL */
 bool root_order(void *host, const char *job, int rank, const struct ext_order *order);
+
+/* root_look.c */
+void root_look_init(struct root *r);
+void root_look(void *host, int at, unsigned number, const char *path);
+int  root_looked(struct root *r, const struct msg *m, struct err *e);    /* a message */
 
 /* root_hosts.c */
 /* Start servers on those hosts of the plan that ours does not know, which are its last.

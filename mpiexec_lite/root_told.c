@@ -260,6 +260,11 @@ static int on_stdin_closed(struct root *r, const struct told *t, struct err *e)
     return 0;
 }
 
+static int on_looked(struct root *r, const struct told *t, struct err *e)
+{
+    return root_looked(r, t->m, e);
+}
+
 enum needs { NOTHING, POSITION };        /* that are checked before */
 
 static const struct row {
@@ -274,7 +279,7 @@ static const struct row {
     { "lost", on_lost, POSITION }, { "done", on_done, NOTHING },
     { "broken", on_broken, NOTHING }, { "tell", on_tell, NOTHING },
     { "trace", on_trace, NOTHING }, { "stdin-taken", on_stdin_taken, POSITION },
-    { "stdin-closed", on_stdin_closed, POSITION },
+    { "stdin-closed", on_stdin_closed, POSITION }, { "looked", on_looked, POSITION },
 };
 
 static const struct row *find_row(const char *cmd)
