@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+static const double TOOLS_AFTER = 0.05;      /* seconds that a job is old before tools may come */
+
 static const char *op_hostname(void *host)
 {
     struct root *r = host;
@@ -85,20 +87,35 @@ static void tell(void *host, const char *text)
     root_say(host, 1, "%s", text);
 }
 
-/* After the ranks were started; what cannot be is no reason to end the job. */
-void root_ext_open(struct root *r)
+/* What cannot be is no reason to end the job. */
+static void open_socket(struct ev_loop *loop, ev_timer *w, int revents)
 {
+    struct root *r = w->data;
     struct tools_args args = { r->loop, r->node.server, r->node.buffer, NODE_BUFFER, tell, r,
-                               getppid() };
+                               getppid(), r->hostname, r->jobid };
     struct err e = { 0 };
 
+    (void)loop;
+    (void)revents;
     r->tools = tools_new(&args, &e);
     if (!r->tools)
         root_say(r, 1, "no tools can connect: %s", e.text);
 }
 
+/* A short job is over before it costs anything. */
+void root_ext_open(struct root *r)
+{
+    if (r->plan->no_tools)
+        return;
+    ev_timer_init(&r->open_tools, open_socket, TOOLS_AFTER, 0.);
+    r->open_tools.data = r;
+    ev_timer_start(r->loop, &r->open_tools);
+}
+
 void root_ext_clear(struct root *r)
 {
+    if (r->loop)
+        ev_timer_stop(r->loop, &r->open_tools);
     tools_free(r->tools);
     ext_free(r->ext);
     glances_clear(&r->glances);

@@ -17,7 +17,7 @@ struct out {
 
 static int put(const struct type *t, const void *from, struct out *o);
 
-/* --- scalars ------------------------------------------------------------------------ */
+/* --- scalars ---------------------------------------------------------------------- */
 
 static int put_null(const struct type *t, const void *from, struct out *o)
 {
@@ -147,7 +147,7 @@ static int put_real(const struct type *t, const void *from, struct out *o)
     return 0;
 }
 
-/* --- text and bytes ----------------------------------------------------------------- */
+/* --- text and bytes --------------------------------------------------------------- */
 
 static bool plain(unsigned char c)
 {
@@ -263,7 +263,7 @@ static int put_buffer(const struct type *t, const void *from, struct out *o)
     return put_base64(b->base_ptr, b->bytes_used, o);
 }
 
-/* --- what holds others ------------------------------------------------------------------ */
+/* --- what holds others ------------------------------------------------------------ */
 
 static int open_one(struct out *o)
 {
@@ -383,6 +383,23 @@ static bool is_absent(const struct field *f, const void *record)
     return all_zero(from, f->holds == HOLDS_ONE ? f->type->size : sizeof(void *));
 }
 
+/* The name of a member, and what is before and behind it; in one go, since there are as
+ * many as there are values. */
+static void add_name(struct buf *b, char before, const char *name)
+{
+    size_t n = strlen(name);
+    char *to = buf_room(b, n + 4);
+
+    if (!to)
+        return;
+    to[0] = before;
+    to[1] = '"';
+    memcpy(to + 2, name, n);
+    to[n + 2] = '"';
+    to[n + 3] = ':';
+    buf_commit(b, n + 4);
+}
+
 static int put_record(const struct type *t, const void *from, struct out *o)
 {
     char before = '{';
@@ -390,18 +407,16 @@ static int put_record(const struct type *t, const void *from, struct out *o)
     for (const struct field *f = t->fields; f->name; f++) {
         if (is_absent(f, from))
             continue;
-        buf_char(o->buf, before);
-        before = ',';
         if (f->holds == HOLDS_MEMBERS) {
+            buf_char(o->buf, before);
             if (put_members((const void *)((const char *)from + f->offset), o) < 0)
                 return -1;
-            continue;
+        } else {
+            add_name(o->buf, before, f->name);
+            if (put_field(f, from, o) < 0)
+                return value_at(o->e, ".%s", f->name);
         }
-        buf_char(o->buf, '"');
-        buf_str(o->buf, f->name);
-        buf_str(o->buf, "\":");
-        if (put_field(f, from, o) < 0)
-            return value_at(o->e, ".%s", f->name);
+        before = ',';
     }
     buf_char(o->buf, '}');
     return 0;
@@ -424,7 +439,7 @@ static int put(const struct type *t, const void *from, struct out *o)
     return put_as[t->form](t, from, o);
 }
 
-/* --- the interface ------------------------------------------------------------------------ */
+/* --- the interface ---------------------------------------------------------------- */
 
 /* Leave out as it should be after rc. */
 static int finish(struct out *o, int rc, const char *what)

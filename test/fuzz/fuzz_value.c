@@ -34,8 +34,8 @@ static void in_parts(pmix_data_type_t type, const char *array, size_t n, size_t 
     buf_char(&joined, '[');
     do {
         buf_reset(&part);
-        MUST(value_encode_part(type, array + done * size, n - done, most, "v", &part, &took,
-                               &e) == 0);
+        MUST(value_encode_part(type, n ? array + done * size : NULL, n - done, most, "v", &part,
+                               &took, &e) == 0);
         MUST(took || !n);
         MUST(part.len <= most || took <= 1);
         if (done)

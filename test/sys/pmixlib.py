@@ -215,14 +215,15 @@ def good(reply):
 def folders():
     uid = os.getuid()
     runtime = os.environ.get("XDG_RUNTIME_DIR")
-    return ([runtime + "/pmi2_server"] if runtime else []) + [
+    given = os.environ.get("PMIX_SERVER_TMPDIR")
+    return ([given] if given else []) + ([runtime + "/pmi2_server"] if runtime else []) + [
         f"/run/user/{uid}/pmi2_server", f"/tmp/pmi2_server-{uid}", "/run/pmi2_server"]
 
 
 def tools_socket(pid, limit=LIMIT):
     """The path of the tools' socket of the launcher (or proxy) with this pid, once there."""
     def look():
-        found = [p for f in folders() for p in glob.glob(f"{f}/*.{pid}")]
+        found = [p for f in folders() for p in glob.glob(f"{f}/*.{pid}.s")]
         return next((p for p in found if accepts(p)), None)
     return wait_for(look, f"a tools' socket of process {pid}", limit)
 
