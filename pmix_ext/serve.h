@@ -51,6 +51,7 @@ struct ext {
     size_t          nkept, kept_bytes;
     struct failures failures;            /* owned: of jobs that have not ended */
     unsigned        looks;               /* numbers given to looks at files so far */
+    size_t          nfiles;              /* that are monitored */
     struct buf      text;                /* a reply's, until it is made */
 };
 
