@@ -236,7 +236,6 @@ void launch_aborted(struct launch *l, double now, int rank, bool world, int code
     l->ranks[rank].aborted = true;
     if (l->ending)
         return;
-    l->ranks[rank].aborted = true;
     snprintf(what, sizeof what, world ? "called abort(%d)" : "aborted itself alone (%d)", code);
     tell_abort(l, rank, what, text);
     if (world) {
