@@ -6,6 +6,7 @@
 #include "pmix_ext/ext.h"
 
 #include <errno.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -38,6 +39,17 @@ static const char *op_job(void *host, size_t i, int *size)
     return NULL;
 }
 
+static int op_where(void *host, const char *job, uint32_t rank)
+{
+    struct root *r = host;
+    const struct root_job *j;
+
+    TAILQ_FOREACH(j, &r->jobs, in_root)
+        if (!strcmp(j->bundle.jobid, job) && rank < (uint32_t)j->bundle.place.size)
+            return r->positions[placement_node(&j->bundle.place, (int)rank)];
+    return -1;
+}
+
 /* For a reader who does not read, messages are lost rather than kept without end. */
 static int op_log(void *host, enum ext_log to, int priority, const char *nspace,
                   const char *line, size_t len)
@@ -60,6 +72,7 @@ static int op_log(void *host, enum ext_log to, int priority, const char *nspace,
 }
 
 static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now, .job = op_job,
+                                        .where = op_where,
                                         .log = op_log };
 
 int root_ext_init(struct root *r, struct err *e)

@@ -48,6 +48,7 @@ struct root_job {
     struct starting   starting;  /* what is to be heard */
     struct err        missing;   /* why the first of them does not run */
     bool              started, refused;  /* refused: its start failed */
+    bool              alone;     /* a tool has started it: its status is not the launcher's */
     bool              closing_streams, followed, done;
     double            over, ended;       /* when the last rank ended, and when that, or a
                                             cause after it, was a failure; 0: not yet */

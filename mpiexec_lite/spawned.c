@@ -4,6 +4,7 @@
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/hosts.h"
 #include "mpiexec_lite/opts_table.h"
+#include "mpiexec_lite/spawn_env.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -191,12 +192,12 @@ static int set_env(struct strlist *env, const char *lines, struct err *e)
 static bool is_known(const char *key)
 {
     static const char *const known[] = { "wdir", "path", "host", "hosts", "hostfile", "soft",
-                                         "env" };
+                                         "env", "timeout", "end-on-nonzero" };
 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(key, known[i]))
             return true;
-    return false;
+    return spawn_env_key(key);
 }
 
 static int note_unknown(struct plan *p, const struct spawn_command *c, struct err *e)
@@ -240,6 +241,7 @@ static int make_app(struct plan *p, struct app *a, struct strlist *env, const st
     if (a->n == 0)
         return err_set(e, ERR_INVALID_VAL, "no process of %.100s is wanted", c->program);
     if (a->n < 0 || set_argv(a, c, e) < 0 || (vars && set_env(env, vars, e) < 0) ||
+        spawn_env_change(env, &c->info, e) < 0 ||
         set_text(&a->wdir, wdir ? wdir : like->wdir, e) < 0 ||
         set_text(&a->path, path ? path : like->path, e) < 0 || note_unknown(p, c, e) < 0)
         return -1;
@@ -301,6 +303,28 @@ static int make_apps(struct bundle *out, size_t like, const struct spawn_request
     return rc;
 }
 
+/* What is said of the job as a whole, by any of its commands. */
+static int set_job(struct plan *p, const struct spawn_request *r, struct err *e)
+{
+    p->stdin_mode = STDIN_NONE;
+    p->timeout = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        const char *flag = spawn_info(&r->commands[i], "end-on-nonzero"),
+                   *text = spawn_info(&r->commands[i], "timeout");
+        long long seconds = 0;
+
+        if (flag && !strcmp(flag, "TRUE"))
+            p->policy = END_ON_ANY_NONZERO;
+        if (!text)
+            continue;
+        if (pair_int(&(struct pair){ "timeout", text, strlen(text) }, 0, INT_MAX, &seconds,
+                     e) < 0)
+            return -1;
+        p->timeout = (double)seconds;
+    }
+    return 0;
+}
+
 /* What the parent's plan does not know of yet. */
 static int copy_hosts(struct bundle *out, const struct spawned_hosts *hosts, struct err *e)
 {
@@ -319,15 +343,18 @@ int spawned_bundle(const struct bundle *parent, int rank, const struct spawn_req
                        spawn_size(r), PLAN_RANKS_MAX);
     }
     if (copy(parent, out, e) < 0 || copy_hosts(out, hosts, e) < 0 ||
-        make_apps(out, plan_app_of(&parent->plan, rank), r, hosts, blame, e) < 0)
+        make_apps(out, rank < 0 ? 0 : plan_app_of(&parent->plan, rank), r, hosts, blame, e) < 0)
+        return -1;
+    blame->code = EINVAL;
+    if (set_job(&out->plan, r, e) < 0)
         return -1;
     free(out->jobid);
     free(out->spawner);
     out->jobid = out->spawner = NULL;
-    out->plan.stdin_mode = STDIN_NONE;
     placement_clear(&out->place);
     blame->code = EAGAIN;
-    if (set_text(&out->jobid, jobid, e) < 0 || set_text(&out->spawner, parent->jobid, e) < 0)
+    if (set_text(&out->jobid, jobid, e) < 0 ||
+        set_text(&out->spawner, rank < 0 ? NULL : parent->jobid, e) < 0)
         return -1;
     return out->plan.nhosts > hosts->plan->nhosts ? 1
            : place_ranks(&out->plan, hosts->used, &out->place, e);

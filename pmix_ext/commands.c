@@ -8,7 +8,8 @@
 #define NEEDED(n)     { .name = { NULL, n }, .type = ARG_TEXT, .required = ON(WIRE_2) }
 #define END           { .type = ARG_TEXT }
 #define FIELD(n)      { .name = { { NULL }, { n } } }
-#define STATUS        { .name = { { NULL }, { "status" } }, .always = "0" }
+/* What fails before its handler sees it is PMIX_ERR_BAD_PARAM. */
+#define STATUS        { .name = { { NULL }, { "status" } }, .always = "0", .failed = "-27" }
 #define FIELDS_END    { .always = NULL }
 
 static const struct arg connect_args[] = { TEXT("name"), TEXT("version"), END };
@@ -24,6 +25,24 @@ static const struct field query_fields[] = { STATUS, FIELD("results"), FIELDS_EN
 static const struct arg log_args[] = { NEEDED("data"), TEXT("directives"), END };
 static const struct field log_fields[] = { STATUS, FIELD("results"), FIELDS_END };
 
+static const struct field status_fields[] = { STATUS, FIELDS_END };
+
+static const struct arg put_args[] = { NEEDED("key"), NEEDED("value"), TEXT("scope"), END };
+static const struct arg get_args[] = {
+    TEXT("nspace"), TEXT("rank"), NEEDED("key"), TEXT("infos"), END
+};
+static const struct field get_fields[] = { STATUS, FIELD("value"), FIELDS_END };
+
+static const struct arg fence_args[] = { TEXT("procs"), TEXT("infos"), END };
+
+static const struct arg publish_args[] = { NEEDED("infos"), END };
+static const struct arg keys_args[] = { NEEDED("keys"), TEXT("infos"), END };
+static const struct field lookup_fields[] = { STATUS, FIELD("data"), FIELDS_END };
+
+static const struct arg spawn_args[] = { TEXT("infos"), NEEDED("apps"), END };
+static const struct field spawn_fields[] = { STATUS, FIELD("nspace"), FIELDS_END };
+static const struct arg procs_args[] = { NEEDED("procs"), END };
+
 const struct command ext_commands[] = {
     { { NULL, "pmix-tool-connect" }, { NULL, "pmix-tool-connect-response" },
       IN(CONN_GREETED), FROM_TOOL, connect_args, connect_fields, ext_tool_connect },
@@ -33,5 +52,25 @@ const struct command ext_commands[] = {
       IN_SERVICE, FROM_TOOL, query_args, query_fields, ext_query },
     { { NULL, "pmix-log" }, { NULL, "pmix-log-response" },
       IN_SERVICE, FROM_TOOL, log_args, log_fields, ext_log },
+    { { NULL, "pmix-put" }, { NULL, "pmix-put-response" },
+      IN_SERVICE, FROM_TOOL, put_args, status_fields, ext_put },
+    { { NULL, "pmix-commit" }, { NULL, "pmix-commit-response" },
+      IN_SERVICE, FROM_TOOL, NO_ARGS, status_fields, ext_commit },
+    { { NULL, "pmix-get" }, { NULL, "pmix-get-response" },
+      IN_SERVICE, FROM_TOOL, get_args, get_fields, ext_get },
+    { { NULL, "pmix-fence" }, { NULL, "pmix-fence-response" },
+      IN_SERVICE, FROM_TOOL, fence_args, status_fields, ext_fence },
+    { { NULL, "pmix-publish" }, { NULL, "pmix-publish-response" },
+      IN_SERVICE, FROM_TOOL, publish_args, status_fields, ext_publish },
+    { { NULL, "pmix-lookup" }, { NULL, "pmix-lookup-response" },
+      IN_SERVICE, FROM_TOOL, keys_args, lookup_fields, ext_lookup },
+    { { NULL, "pmix-unpublish" }, { NULL, "pmix-unpublish-response" },
+      IN_SERVICE, FROM_TOOL, keys_args, status_fields, ext_unpublish },
+    { { NULL, "pmix-spawn" }, { NULL, "pmix-spawn-response" },
+      IN_SERVICE, FROM_TOOL, spawn_args, spawn_fields, ext_spawn },
+    { { NULL, "pmix-connect" }, { NULL, "pmix-connect-response" },
+      IN_SERVICE, FROM_TOOL, procs_args, status_fields, ext_connect },
+    { { NULL, "pmix-disconnect" }, { NULL, "pmix-disconnect-response" },
+      IN_SERVICE, FROM_TOOL, procs_args, status_fields, ext_disconnect },
 };
 const size_t ext_command_count = sizeof ext_commands / sizeof *ext_commands;

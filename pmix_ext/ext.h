@@ -23,6 +23,9 @@ struct ext_ops {
     double (*now)(void *host);
     /* The id of the i-th job that runs, and its number of ranks; NULL: there are no more. */
     const char *(*job)(void *host, size_t i, int *size);
+    /* A number for the node of a rank, the launcher's own is 0; -1: there is no such rank.
+     * NULL: there is one node. */
+    int (*where)(void *host, const char *job, uint32_t rank);
     /* A line for a log, without its end, safe to show; nspace: who says it.  0, or an errno;
      * ENOTSUP: there is no such log. */
     int (*log)(void *host, enum ext_log to, int priority, const char *nspace, const char *line,
