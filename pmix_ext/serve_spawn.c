@@ -48,6 +48,9 @@ static int first_code(const int *codes, size_t n)
 static pmix_status_t status_of(int code, const struct err *why)
 {
     switch (code) {
+    case 0:                              /* too many to have codes */
+        return why && why->code == ERR_INVALID_VAL ? PMIX_ERR_BAD_PARAM
+                                                   : PMIX_ERR_JOB_FAILED_TO_LAUNCH;
     case ENOENT:
         return why && why->code == ERR_INVALID_ARG ? PMIX_ERR_JOB_WDIR_NOT_FOUND
                                                    : PMIX_ERR_JOB_EXE_NOT_FOUND;

@@ -4,8 +4,8 @@ node and over a tree of hosts, of ranks of all wires, and of tools."""
 
 import time
 
-from pmixlib import *
 from lib import *
+from pmixlib import *
 
 BAD_PARAM, NOT_SUPPORTED, MISMATCH, TIMEOUT, NOT_FOUND = -27, -47, -18, -24, -46
 RESOURCE, DUPLICATE, PARTIAL, OUTSIDE, LOST = -29, -53, -52, -62, -61
@@ -15,7 +15,12 @@ LOCAL, REMOTE, GLOBAL, INTERNAL = 1, 2, 3, 4
 ALONE = []
 TREE = ["-launcher", "fork", "-hosts", "a,b,c", "-ppn", "1", "-flat-hosts", "1",
         "-tree-width", "1"]
-PLACES = [("one host", ALONE), ("a chain of hosts", TREE)]
+PLACES = [("", ALONE), (", a chain of hosts", TREE)]
+
+
+def places(title, table=PLACES):
+    """Decorator: a point on one host and one over hosts; the function gets the options."""
+    return rows([(title + where, options) for where, options in table])
 
 
 def put(rank, key, v, scope=GLOBAL):
@@ -42,7 +47,7 @@ def flag(key):
 def refused(reply, status, *words):
     """A reply that says this status, and these words."""
     same(reply["status"], status, f"status of {reply}")
-    need(reply["rc"] != 0 and all(w in reply["errmsg"] for w in words), reply, *words)
+    need(reply["rc"] != 0 and all(w in reply["errmsg"] for w in words), "its words", reply, words)
 
 
 IMMEDIATE, WAIT = flag("pmix.immediate"), info("pmix.wait", "INT", 1)
@@ -62,9 +67,8 @@ VALUES = [value("STRING", "text; with 'all' \u20ac = \n"), value("UINT32", 42949
            "value": {"type": "PMIX_INFO", "array": [info("a", "INT8", -128)]}}]
 
 
-@rows(PLACES)
+@places("R10-11, R10-12, R10-25: typed values come out as they went in, unknown numbers too")
 def values(options):
-    """R10-11, R10-12, R10-25: typed values come out as they went in, unknown numbers too"""
     ranks = Ranks(*options, "-n", 3)
     for i, v in enumerate(VALUES):
         good(put(ranks[2], f"k{i}", v))
@@ -82,9 +86,8 @@ def values(options):
     ranks.finish()
 
 
-@rows(PLACES)
+@places("a get waits for its rank's commit, and only for that")
 def waiting(options):
-    """a get waits for its rank's commit, and only for that"""
     ranks = Ranks(*options, "-n", 3)
     a, b, c = ranks
     r = get(a, "", 1, "k", IMMEDIATE)
@@ -107,9 +110,8 @@ def waiting(options):
     ranks.finish()
 
 
-@rows(PLACES)
+@places("a get that waits ends with its time, with the rank, with the job, with the asker")
 def giving_up(options):
-    """a get that waits ends with its time, with the rank, with the job, with the asker"""
     ranks = Ranks(*options, "-n", 3, "-disable-auto-cleanup")
     a, b, c = ranks
     tool, gone = Tool(ranks.job), Tool(ranks.job)
@@ -130,9 +132,8 @@ def giving_up(options):
         pass                             # it was the last job: the launcher is gone, too
 
 
-@rows(PLACES)
+@places("scope local, remote, global, internal: whose values who sees")
 def scopes(options):
-    """scope local, remote, global, internal: whose values who sees"""
     ranks = Ranks(*options, "-n", 3)
     spread = bool(options)
     for scope in LOCAL, REMOTE, GLOBAL, INTERNAL:
@@ -221,27 +222,8 @@ def json_depth(n):
     return v
 
 
-@test("values of one job fill no more than its limit, and it lives")
-def job_limit():
-    ranks = Ranks("-n", 1)
-    a = ranks[0]
-    big = value("STRING", "x" * 64000)
-    status = 0
-    for i in range(5000):
-        r = put(a, f"k{i}", big)
-        if not r["status"] and i % 100 == 99:
-            r = a.call("pmix-commit")
-        status = r["status"]
-        if status:
-            break
-    refused(r, RESOURCE)
-    same(good(get(a, "", 0, "k0"))["value"], big, "what was put before")
-    ranks.finish()
-
-
-@rows(PLACES)
+@places("PMI-2's keys are seen by pmix-get as strings; in one job with ranks of PMI-1")
 def mixed(options):
-    """PMI-2's keys are seen by pmix-get as strings; in one job with ranks of PMI-1"""
     ranks = Ranks(*options, "-n", 3, hello=False)
     ranks[1].hello()
     ranks[2].hello(extensions="")
@@ -254,7 +236,8 @@ def mixed(options):
     one.ask("cmd=barrier_in")
     for r, n in zip((ranks[1], ranks[2]), waits):
         same(r.reply(n)["rc"], 0, "kvs-fence")
-    for asked, key, v in ((0, "one", "from one"), (2, "two", "from;two"), ("undef", "two", "from;two")):
+    for asked, key, v in ((0, "one", "from one"), (2, "two", "from;two"),
+                          ("undef", "two", "from;two")):
         same(good(get(ranks[1], "", asked, key))["value"], value("STRING", v), key)
     refused(get(ranks[1], "", 0, "two", IMMEDIATE), NOT_FOUND)
     same(good(get(ranks[2], "", 1, "three"))["value"], value("INT", 3), "a rank of plain PMI-2")
@@ -294,9 +277,8 @@ def procs(job, *ranks):
     return [proc(job, r) for r in ranks]
 
 
-@rows(PLACES)
+@places("R10-10: fences of subsets, several at once, in any order; wildcard is all")
 def fences(options):
-    """R10-10: fences of subsets, several at once, in any order; wildcard is all"""
     ranks = Ranks(*options, "-n", 4)
     job = ranks.jobid
     both = [ranks[0].send("pmix-fence", procs=procs(job, 0, 2)),
@@ -320,9 +302,8 @@ def fences(options):
     ranks.finish()
 
 
-@rows(PLACES)
+@places("a fence ends with the time of one who waits, and with a member, which it names")
 def fence_fails(options):
-    """a fence ends with the time of one who waits, and with a member, which it names"""
     ranks = Ranks(*options, "-n", 4, "-disable-auto-cleanup")
     job = ranks.jobid
     waits = ranks[1].send("pmix-fence", procs=procs(job, 0, 1, 2))
@@ -346,7 +327,8 @@ def odd_fences():
     job, a = ranks.jobid, ranks[0]
     table = [(procs(job, 1), BAD_PARAM, "caller"), (procs(job, 0, 2), BAD_PARAM, "procs[1]"),
              (procs("nowhere", 0), NO_NAMESPACE, "procs[0]"), ("{}", BAD_PARAM, "procs"),
-             ([{"nspace": job}], BAD_PARAM, "procs[0]"), (procs(job, "undef"), BAD_PARAM, "procs[0]"),
+             ([{"nspace": job}], BAD_PARAM, "procs[0]"),
+             (procs(job, "undef"), BAD_PARAM, "procs[0]"),
              (procs(job, -1), BAD_PARAM, "procs[0]"), ([1], BAD_PARAM, "procs[0]"),
              ("[" * 100, BAD_PARAM, "procs")]
     for p, status, word in table:
@@ -388,12 +370,12 @@ def unpublish(peer, *keys, infos=()):
 
 
 NOBODY = ["-nameserver", "none"]
-NAME_PLACES = [("one host", NOBODY), ("a chain of hosts", NOBODY + TREE)]
+NAME_PLACES = [(where, NOBODY + options) for where, options in PLACES]
 
 
-@rows(NAME_PLACES)
+@places("publish, lookup, unpublish: several keys, typed values, publishers, PMI's names",
+        NAME_PLACES)
 def names(options):
-    """publish, lookup, unpublish: several keys, typed values, publishers, PMI's names"""
     ranks = Ranks(*options, "-n", 3)
     a, b, c = ranks
     tool = Tool(ranks.job)
@@ -409,10 +391,10 @@ def names(options):
     refused(publish(b, info("new", "INT", 1), info("n", "INT", 1)), DUPLICATE, "n")
     refused(look(b, "new"), NOT_FOUND)
     same(b.call("name-lookup", name="s")["value"], "tag#0$x; y\u20ac", "PMI sees a string")
-    need("UINT32" in b.call("name-lookup", name="n")["value"], "and the JSON of another")
+    same(b.call("name-lookup", name="n")["value"], value("UINT32", 7), "and the JSON of another")
     same(b.call("name-publish", name="pmi", port="tag#1$")["rc"], 0, "PMI publishes")
     r = good(look(tool, "pmi"))
-    same((found(r), r["data"][0]["proc"]["rank"]), ({"pmi": "tag#1$"}, "undef"), "PMI's as a string")
+    same((found(r), r["data"][0]["proc"]["rank"]), ({"pmi": "tag#1$"}, "undef"), "PMI's string")
     good(publish(tool, info("t", "BOOL", True)))
     refused(unpublish(a, "t"), NO_PERMISSIONS, "t")
     refused(unpublish(tool, "n"), NO_PERMISSIONS, "n")
@@ -425,9 +407,8 @@ def names(options):
     ranks.finish()
 
 
-@rows(NAME_PLACES)
+@places("a lookup waits for all it wants, or for so many of them, or for its time", NAME_PLACES)
 def name_waits(options):
-    """a lookup waits for all it wants, or for so many of them, or for its time"""
     ranks = Ranks(*options, "-n", 3)
     a, b, c = ranks
     every, one = info("pmix.wait", "INT", 0), info("pmix.wait", "INT", 1)
@@ -452,9 +433,8 @@ def name_waits(options):
     ranks.finish()
 
 
-@rows(NAME_PLACES)
+@places("R10-25: range says who sees a name, persistence how long it is there", NAME_PLACES)
 def name_ranges(options):
-    """R10-25: range says who sees a name, persistence how long it is there"""
     ranks = Ranks(*options, "-n", 3, "-disable-auto-cleanup")
     a, b, c = ranks
     tool = Tool(ranks.job)
@@ -463,7 +443,7 @@ def name_ranges(options):
         good(publish(a, ranged(n), info(f"r{n}", "INT", n)))
     table = [(a, {NODE, NSPACE, SESSION, EVERYBODY, SELF}),
              (b, {NSPACE, SESSION, EVERYBODY} | (set() if spread else {NODE})),
-             (tool, {NODE, SESSION, EVERYBODY})]
+             (tool, {SESSION, EVERYBODY} | (set() if spread else {NODE}))]
     for peer, sees in table:
         for n in NODE, NSPACE, SESSION, EVERYBODY, SELF:
             r = look(peer, f"r{n}")
