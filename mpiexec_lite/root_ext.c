@@ -6,9 +6,10 @@
 #include "pmix_ext/ext.h"
 
 #include <errno.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+static const double TOOLS_AFTER = 0.05;      /* seconds that a job is old before tools may come */
 
 static const char *op_hostname(void *host)
 {
@@ -24,30 +25,6 @@ static double op_now(void *host)
     (void)host;
     clock_gettime(CLOCK_REALTIME, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static const char *op_job(void *host, size_t i, int *size)
-{
-    struct root *r = host;
-    struct root_job *j;
-
-    TAILQ_FOREACH(j, &r->jobs, in_root)
-        if (!i--) {
-            *size = j->launch.size;
-            return j->bundle.jobid;
-        }
-    return NULL;
-}
-
-static int op_where(void *host, const char *job, uint32_t rank)
-{
-    struct root *r = host;
-    const struct root_job *j;
-
-    TAILQ_FOREACH(j, &r->jobs, in_root)
-        if (!strcmp(j->bundle.jobid, job) && rank < (uint32_t)j->bundle.place.size)
-            return r->positions[placement_node(&j->bundle.place, (int)rank)];
-    return -1;
 }
 
 /* For a reader who does not read, messages are lost rather than kept without end. */
@@ -71,9 +48,8 @@ static int op_log(void *host, enum ext_log to, int priority, const char *nspace,
     return ENOTSUP;
 }
 
-static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now, .job = op_job,
-                                        .where = op_where,
-                                        .log = op_log };
+static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now,
+                                        .facts = &root_facts, .log = op_log };
 
 int root_ext_init(struct root *r, struct err *e)
 {
@@ -86,20 +62,36 @@ static void tell(void *host, const char *text)
     root_say(host, 1, "%s", text);
 }
 
-/* After the ranks were started; what cannot be is no reason to end the job. */
-void root_ext_open(struct root *r)
+/* What cannot be is no reason to end the job. */
+static void open_socket(struct ev_loop *loop, ev_timer *w, int revents)
 {
+    struct root *r = w->data;
     struct tools_args args = { r->loop, r->node.server, r->node.buffer, NODE_BUFFER, tell, r,
-                               getppid() };
+                               getppid(), r->hostname, r->jobid };
     struct err e = { 0 };
 
+    (void)loop;
+    (void)revents;
     r->tools = tools_new(&args, &e);
     if (!r->tools)
         root_say(r, 1, "no tools can connect: %s", e.text);
 }
 
+/* A short job is over before it costs anything. */
+void root_ext_open(struct root *r)
+{
+    if (r->plan->no_tools)
+        return;
+    ev_timer_init(&r->open_tools, open_socket, TOOLS_AFTER, 0.);
+    r->open_tools.data = r;
+    ev_timer_start(r->loop, &r->open_tools);
+}
+
 void root_ext_clear(struct root *r)
 {
+    if (r->loop)
+        ev_timer_stop(r->loop, &r->open_tools);
     tools_free(r->tools);
     ext_free(r->ext);
+    root_surveys_clear(r);
 }

@@ -11,8 +11,10 @@
  *     hostfile   a file of hosts, if none of these two is given
  *     soft     numbers of processes that will do: 1,4,10:20:2
  *     env      NAME=VALUE, one a line; other changes: spawn_env.h
+ *     bind     what its processes run on, as binding.h has it
  *     timeout  the job is ended after so many seconds
  *     end-on-nonzero   TRUE: it ends when a process exits with another status than 0
+ *     file     a file of further keys: spawned_info.h
  *
  * Another key changes nothing (plan.warnings names it).  Thread-safe. */
 #ifndef MPIEXEC_LITE_SPAWNED_H
@@ -33,8 +35,8 @@ struct spawned_hosts {
 };
 
 /* Make *out (to be cleared either way) from the parent's bundle, the rank that asks (-1: no
- * rank does; the new job has no spawner) and its request.  0; 1: it is not placed, as there are new hosts behind the known ones,
- * which are to be reached first; or -1, e and *blame. */
+ * rank does; the new job has no spawner) and its request.  0; 1: it is not placed, as there
+ * are new hosts behind the known ones, which are to be reached first; or -1, e and *blame. */
 int spawned_bundle(const struct bundle *parent, int rank, const struct spawn_request *r,
                    const struct spawned_hosts *hosts, const char *jobid, struct bundle *out,
                    struct spawn_blame *blame, struct err *e);

@@ -42,6 +42,10 @@ static const struct field lookup_fields[] = { STATUS, FIELD("data"), FIELDS_END 
 static const struct arg spawn_args[] = { TEXT("infos"), NEEDED("apps"), END };
 static const struct field spawn_fields[] = { STATUS, FIELD("nspace"), FIELDS_END };
 static const struct arg procs_args[] = { NEEDED("procs"), END };
+static const struct arg peers_args[] = { TEXT("node"), TEXT("nspace"), END };
+static const struct field peers_fields[] = { STATUS, FIELD("procs"), FIELDS_END };
+static const struct arg nodes_args[] = { TEXT("nspace"), END };
+static const struct field nodes_fields[] = { STATUS, FIELD("nodes"), FIELDS_END };
 
 const struct command ext_commands[] = {
     { { NULL, "pmix-tool-connect" }, { NULL, "pmix-tool-connect-response" },
@@ -72,5 +76,9 @@ const struct command ext_commands[] = {
       IN_SERVICE, FROM_TOOL, procs_args, status_fields, ext_connect },
     { { NULL, "pmix-disconnect" }, { NULL, "pmix-disconnect-response" },
       IN_SERVICE, FROM_TOOL, procs_args, status_fields, ext_disconnect },
+    { { NULL, "pmix-resolve-peers" }, { NULL, "pmix-resolve-peers-response" },
+      IN_SERVICE, FROM_TOOL, peers_args, peers_fields, ext_resolve_peers },
+    { { NULL, "pmix-resolve-nodes" }, { NULL, "pmix-resolve-nodes-response" },
+      IN_SERVICE, FROM_TOOL, nodes_args, nodes_fields, ext_resolve_nodes },
 };
 const size_t ext_command_count = sizeof ext_commands / sizeof *ext_commands;

@@ -25,6 +25,7 @@ struct session *session_of(struct request *rq, struct err *e)
     }
     s->ext = x;
     s->conn = c;
+    TAILQ_INIT(&s->parts);
     conn_party(c, &s->who);
     STAILQ_INIT(&s->own_names);
     c->layer = s;
@@ -35,6 +36,7 @@ struct session *session_of(struct request *rq, struct err *e)
 static void session_free(struct session *s)
 {
     own_names_clear(s);
+    parts_forget(s);
     s->conn->layer = NULL;
     TAILQ_REMOVE(&s->ext->sessions, s, in_ext);
     free(s);
@@ -53,13 +55,18 @@ static void conn_gone(void *layer, struct conn *c)
 static void conn_has_room(void *layer, struct conn *c)
 {
     (void)layer;
-    (void)c;
+    if (c->layer)
+        parts_room(c->layer);
 }
 
 static void job_gone(void *layer, struct job *j)
 {
-    data_job_gone(layer, j);
-    fences_job_gone(layer, j);
+    struct ext *x = layer;
+
+    surveys_forget_job(x, j->id);        /* who waited for one may now begin to answer */
+    queries_forget_job(x, j->id);
+    data_job_gone(x, j);
+    fences_job_gone(x, j);
 }
 
 static void rank_ended(void *layer, struct job *j, int rank)
@@ -107,16 +114,6 @@ struct job *ext_job_for(struct request *rq, const char *nspace, pmix_status_t *s
         *status = PMIX_ERR_NO_PERMISSIONS;
     }
     return NULL;
-}
-
-int ext_where_rank(struct ext *x, const struct job *j, int rank)
-{
-    return x->ops.where ? x->ops.where(x->host, j->id, (uint32_t)rank) : 0;
-}
-
-int ext_where(struct ext *x, const struct party *who)
-{
-    return who->tool || !x->ops.where ? 0 : x->ops.where(x->host, who->nspace, who->rank);
 }
 
 bool ext_rank_gone(const struct job *j, int rank)
@@ -209,6 +206,8 @@ struct ext *ext_new(struct server *s, const struct ext_ops *ops, void *host, str
     }
     *x = (struct ext){ .server = s, .ops = *ops, .host = host };
     TAILQ_INIT(&x->sessions);
+    TAILQ_INIT(&x->surveys);
+    TAILQ_INIT(&x->queries);
     TAILQ_INIT(&x->afters);
     TAILQ_INIT(&x->gets);
     TAILQ_INIT(&x->gatherings);

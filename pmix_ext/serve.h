@@ -10,6 +10,9 @@
 #include "pmix_ext/after.h"
 #include "pmix_ext/ext.h"
 #include "pmix_ext/pmix_ext_common.h"
+#include "pmix_ext/parts.h"
+#include "pmix_ext/query.h"
+#include "pmix_ext/survey.h"
 
 #include <jansson.h>
 
@@ -25,6 +28,7 @@ struct session {                         /* what the layer knows of a connection
     struct ext  *ext;                    /* borrowed */
     struct conn *conn;                   /* borrowed */
     struct party who;
+    struct parts_list parts;             /* owned: replies that are on their way */
     double       log_at, log_left;       /* pmix-log: when it came last; bytes it may write */
     STAILQ_HEAD(, own_name) own_names;   /* owned: published until the connection ends */
     int          owner;                  /* of a tool that has published: below 0 */
@@ -52,6 +56,9 @@ struct ext {
     struct ext_ops  ops;
     void           *host;
     struct sessions sessions;            /* owned */
+    struct surveys  surveys;             /* that run; theirs who wait */
+    unsigned        survey_id;           /* of the last one */
+    struct queries  queries;             /* being answered */
     struct afters   afters;              /* that run; theirs who wait */
     unsigned        tools;               /* numbers given to tools so far */
     uint64_t        gathered[EXT_GATHERED];      /* pmix-log: sums of texts of late */
@@ -89,9 +96,6 @@ struct job *ext_job_for(struct request *rq, const char *nspace, pmix_status_t *s
                         struct err *e);
 /* What is kept of a job, made when it is first asked for; NULL: no memory. */
 struct ext_job *ext_job_of(struct job *j);
-/* Where a connection, or a rank, is: the same number, the same node. */
-int ext_where(struct ext *x, const struct party *who);
-int ext_where_rank(struct ext *x, const struct job *j, int rank);
 bool ext_rank_gone(const struct job *j, int rank);
 
 /* Answer whoever waits on that list, if he still does, with what is in e unless the status
@@ -116,7 +120,11 @@ void fences_clear(struct ext *x);
 void names_clear(struct ext *x);
 void spawns_clear(struct ext *x);
 
-command_fn ext_tool_connect, ext_capabilities, ext_query, ext_log;
+/* The node that the caller is on; -1: none that has ranks. */
+int session_node(const struct session *s);
+
+command_fn ext_tool_connect, ext_capabilities, ext_query, ext_resolve_peers,
+           ext_resolve_nodes, ext_log;
 command_fn ext_put, ext_commit, ext_get, ext_fence, ext_publish, ext_lookup, ext_unpublish,
            ext_spawn, ext_connect, ext_disconnect;
 

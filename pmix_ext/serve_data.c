@@ -7,6 +7,7 @@
 
 #include "pmix_ext/data.h"
 #include "pmix_ext/directives.h"
+#include "pmix_ext/info.h"
 #include "pmix_ext/value.h"
 
 #include <stdlib.h>
@@ -135,9 +136,16 @@ static bool is_own(const struct getting *g, int rank)
     return !g->by.tool && g->by.rank == (pmix_rank_t)rank && !strcmp(g->by.nspace, g->job->id);
 }
 
+static int node_of(struct ext *x, const struct job *j, int rank)
+{
+    struct info_of of;
+
+    return info_of_job(x, j->id, &of) ? info_node_of(x, &of.job, (pmix_rank_t)rank) : -1;
+}
+
 static bool may_see(struct ext *x, const struct getting *g, const struct datum *d)
 {
-    bool near = g->at == ext_where_rank(x, g->job, d->rank);
+    bool near = g->at == node_of(x, g->job, d->rank);
 
     if (g->scope != PMIX_SCOPE_UNDEF && g->scope != d->scope)
         return false;
@@ -284,10 +292,23 @@ static enum outcome wait_for(struct request *rq, const struct getting *g, struct
     return ext_refuse(rq, PMIX_ERR_OUT_OF_RESOURCE);
 }
 
-/* The job's own, which the standard reserves "pmix." for, has no values yet. */
+/* The job's own, which the standard reserves "pmix." for. */
 static enum outcome get_reserved(struct request *rq, const struct getting *g, struct err *e)
 {
-    return ext_fail(rq, e, PMIX_ERR_NOT_FOUND, "%.64s is not known", g->key);
+    struct ext *x = ext_of(rq);
+    pmix_value_t v;
+    pmix_status_t status = ext_info_get(x, g->job->id, g->rank, g->at, g->key, &v);
+    int bad;
+
+    if (status != PMIX_SUCCESS)
+        return ext_fail(rq, e, status, "%.64s is not known", g->key);
+    buf_reset(&x->text);
+    bad = value_encode(PMIX_VALUE, &v, "value", &x->text, e);
+    value_clear(PMIX_VALUE, &v);
+    if (bad)
+        return ext_refuse(rq, PMIX_ERR_NOMEM);
+    reply_text(rq, GET_VALUE_OUT, buf_bytes(&x->text), x->text.len);
+    return REPLY;
 }
 
 static enum outcome get(struct request *rq, struct getting *g, struct err *e)
@@ -314,12 +335,15 @@ enum outcome ext_get(struct request *rq, struct err *e)
 {
     const struct value *arg = rq->arg;
     struct getting g = { .rank = PMIX_RANK_UNDEF, .key = arg[GET_KEY].s };
+    struct session *s = session_of(rq, e);
     struct directives infos = { 0 };
     pmix_status_t status;
     enum outcome o;
 
-    conn_party(rq->conn, &g.by);
-    g.at = ext_where(ext_of(rq), &g.by);
+    if (!s)
+        return ext_refuse(rq, PMIX_ERR_NOMEM);
+    g.by = s->who;
+    g.at = session_node(s);
     if (check_key(rq, &arg[GET_KEY], e) == FAILED)
         return FAILED;
     if (arg[GET_RANK].s && value_decode(PMIX_PROC_RANK, arg[GET_RANK].s, arg[GET_RANK].len,

@@ -44,7 +44,7 @@ bool name_spell(struct session *s, const char *key, enum audience who, struct bu
     buf_reset(out);
     buf_str(out, key);
     if (who == FOR_NODE)
-        buf_printf(out, "%cnode%c%d", MARK, MARK, ext_where(s->ext, &s->who));
+        buf_printf(out, "%cnode%c%d", MARK, MARK, session_node(s));
     else if (who == FOR_PROC)
         buf_printf(out, "%cproc%c%s%c%u", MARK, MARK, s->who.nspace, MARK, s->who.rank);
     return !out->failed;

@@ -12,7 +12,7 @@ typedef pmix_status_t take_fn(struct spawn_command *c, const char *word,
                               const pmix_value_t *v, struct err *e);
 
 static take_fn take_text, take_number, take_flag, take_change, take_unset, take_prefix,
-    take_default;
+    take_default, take_binding;
 
 /* word: what the launcher calls it (mpiexec_lite/spawned.h), or the only value that it has.
  * In the order in which changes of the environment are made, it is the launcher's to keep. */
@@ -33,7 +33,7 @@ static const struct { struct directive_rule rule; take_fn *take; const char *wor
     { DIRECTIVE_KNOWN(PMIX_ABORT_NON_ZERO_TERM, PMIX_BOOL), take_flag, "end-on-nonzero" },
     { DIRECTIVE_KNOWN(PMIX_MAPBY, PMIX_STRING), take_default, "slot" },
     { DIRECTIVE_KNOWN(PMIX_RANKBY, PMIX_STRING), take_default, "slot" },
-    { DIRECTIVE_KNOWN(PMIX_BINDTO, PMIX_STRING), take_default, "none" },
+    { DIRECTIVE_KNOWN(PMIX_BINDTO, PMIX_STRING), take_binding, "bind" },
     /* Events come to whoever has registered for them, and these change nothing else: */
     { DIRECTIVE_KNOWN(PMIX_NOTIFY_COMPLETION, PMIX_BOOL), NULL, NULL },
     { DIRECTIVE_KNOWN(PMIX_NOTIFY_JOB_EVENTS, PMIX_BOOL), NULL, NULL },
@@ -112,6 +112,21 @@ static pmix_status_t take_default(struct spawn_command *c, const char *word,
     if (!strcmp(v->data.string, word))
         return PMIX_SUCCESS;
     err_set(e, ERR_INVALID_VAL, "'%.64s' is not supported, '%s' is", v->data.string, word);
+    return PMIX_ERR_PARAM_VALUE_NOT_SUPPORTED;
+}
+
+static pmix_status_t take_binding(struct spawn_command *c, const char *word,
+                                  const pmix_value_t *v, struct err *e)
+{
+    static const struct { const char *to, *as; } bindings[] = {
+        { "none", "none" }, { "hwthread", "hwthread" }, { "core", "core" },
+        { "package", "socket" }, { "socket", "socket" }, { "numa", "numa" },
+    };
+
+    for (size_t i = 0; i < sizeof bindings / sizeof *bindings; i++)
+        if (!strcmp(v->data.string, bindings[i].to))
+            return add(c, word, bindings[i].as, e);
+    err_set(e, ERR_INVALID_VAL, "'%.64s' is not supported", v->data.string);
     return PMIX_ERR_PARAM_VALUE_NOT_SUPPORTED;
 }
 
