@@ -409,14 +409,14 @@ static void test_page_commands(void **state)
         check_named(text, "    < cmd=", name);
         free(text);
     }
-    for (const char *at = page; (at = strstr(at, "\n### pmix-")); at++) {
-        size_t n = strcspn(at + 5, "\n"), i = 0;
+    for (const char *at = page; (at = strstr(at, "\n    > cmd=pmix-")); at++) {
+        size_t n = strcspn(at + 11, ";"), i = 0;
 
         while (i < ext_command_count && (strlen(ext_commands[i].name[WIRE_2]) != n ||
-                                         strncmp(ext_commands[i].name[WIRE_2], at + 5, n)))
+                                         strncmp(ext_commands[i].name[WIRE_2], at + 11, n)))
             i++;
         if (i == ext_command_count)
-            fail_msg("the page has '%.*s', which is no command", (int)n, at + 5);
+            fail_msg("the page has '%.*s', which is no command", (int)n, at + 11);
     }
     free(page);
 }
