@@ -373,6 +373,7 @@ def supported():
         same(r["status"], MISMATCH, f"{q} is known: {r}")
     need(0 < answer(tool, "pmix.time.remaining", ns(ranks.jobid)) <= 300, "time that is left")
     need({"pmix-query", "pmix-capabilities"} <= set(answer(tool, "pmix.qry.auths")), "auths")
+    need("pmix.wdir" in answer(tool, "pmix.qry.spawn").split(","), "what a spawn takes")
     same(answer(tool, "pmix.qry.qlst"), {"status": NOT_SUPPORTED}, "the scheduler's")
     only = info("pmix.qry.quals", "BOOL", True)
     need("pmix.nodeid" in answer(tool, TABLE, only).split(","), "qualifiers of a key")
