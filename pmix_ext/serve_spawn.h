@@ -14,7 +14,7 @@ pmix_status_t spawn_translate(const struct directives *infos, const pmix_app_t *
  * spawn_translate has taken. */
 unsigned spawn_forwards(const struct directives *infos);
 
-/* The i-th key that is known in an array of infos of a spawn, or NULL. */
-const char *spawn_attribute(size_t i);
+/* The i-th key that is known in an array of infos of a spawn; false: there are no more. */
+bool spawn_attribute(size_t i, const char **key, pmix_data_type_t *type);
 
 #endif
