@@ -27,29 +27,6 @@ static double op_now(void *host)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static const char *op_job(void *host, size_t i, int *size)
-{
-    struct root *r = host;
-    struct root_job *j;
-
-    TAILQ_FOREACH(j, &r->jobs, in_root)
-        if (!i--) {
-            *size = j->launch.size;
-            return j->bundle.jobid;
-        }
-    return NULL;
-}
-
-static int op_where(void *host, const char *job, uint32_t rank)
-{
-    struct root *r = host;
-    const struct root_job *j = root_job_by_id(r, job);
-
-    if (!j || rank >= (uint32_t)j->bundle.place.size)
-        return -1;
-    return r->positions[placement_node(&j->bundle.place, (int)rank)];
-}
-
 /* For a reader who does not read, messages are lost rather than kept without end. */
 static int op_log(void *host, enum ext_log to, int priority, const char *nspace,
                   const char *line, size_t len)
@@ -71,8 +48,8 @@ static int op_log(void *host, enum ext_log to, int priority, const char *nspace,
     return ENOTSUP;
 }
 
-static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now, .job = op_job,
-                                        .where = op_where, .log = op_log,
+static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now,
+                                        .facts = &root_facts, .log = op_log,
                                         .order = root_order, .look = root_look };
 
 int root_ext_init(struct root *r, struct err *e)
@@ -119,4 +96,5 @@ void root_ext_clear(struct root *r)
     tools_free(r->tools);
     ext_free(r->ext);
     glances_clear(&r->glances);
+    root_surveys_clear(r);
 }

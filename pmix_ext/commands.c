@@ -45,6 +45,10 @@ static const struct arg control_args[] = { TEXT("targets"), NEEDED("directives")
 static const struct arg monitor_args[] = {
     NEEDED("monitor"), OPTION("error", INT32_MIN, INT32_MAX), TEXT("directives"), END
 };
+static const struct arg peers_args[] = { TEXT("node"), TEXT("nspace"), END };
+static const struct field peers_fields[] = { STATUS, FIELD("procs"), FIELDS_END };
+static const struct arg nodes_args[] = { TEXT("nspace"), END };
+static const struct field nodes_fields[] = { STATUS, FIELD("nodes"), FIELDS_END };
 
 const struct command ext_commands[] = {
     { { NULL, "pmix-tool-connect" }, { NULL, "pmix-tool-connect-response" },
@@ -67,5 +71,9 @@ const struct command ext_commands[] = {
       IN_SERVICE, FROM_TOOL, monitor_args, results_fields, ext_monitor },
     { { NULL, "pmix-heartbeat" }, { NULL, "pmix-heartbeat-response" },
       IN_SERVICE, FROM_TOOL, NO_ARGS, status_fields, ext_heartbeat },
+    { { NULL, "pmix-resolve-peers" }, { NULL, "pmix-resolve-peers-response" },
+      IN_SERVICE, FROM_TOOL, peers_args, peers_fields, ext_resolve_peers },
+    { { NULL, "pmix-resolve-nodes" }, { NULL, "pmix-resolve-nodes-response" },
+      IN_SERVICE, FROM_TOOL, nodes_args, nodes_fields, ext_resolve_nodes },
 };
 const size_t ext_command_count = sizeof ext_commands / sizeof *ext_commands;

@@ -5,6 +5,7 @@
  * they should be are as many as there are processes, and are not kept. */
 #include "pmix_ext/serve_event.h"
 
+#include "pmix_ext/info.h"
 #include "pmix_ext/pmix_ext_keys.h"
 #include "pmix_ext/value.h"
 
@@ -79,6 +80,15 @@ static void add_state(struct told *t, pmix_proc_state_t state)
                                                     .data.state = state });
 }
 
+static int node_of(struct ext *x, const pmix_proc_t *who)
+{
+    struct info_of of;
+
+    if (who->rank >= PMIX_RANK_VALID || !info_of_job(x, who->nspace, &of))
+        return EVENT_NOWHERE;
+    return info_node_of(x, &of.job, who->rank);
+}
+
 /* Who has no memory for it does without. */
 static void raise_told(struct ext *x, struct told *t)
 {
@@ -100,7 +110,7 @@ static void raise_told(struct ext *x, struct told *t)
         return;
     ev->status = t->status;
     ev->source = t->source;
-    ev->at = x->ops.where ? x->ops.where(x->host, t->source.nspace, t->source.rank) : 0;
+    ev->at = node_of(x, &t->source);
     ev->launcher = true;
     ev->keep = !t->passing;
     if (j && j->spawner)

@@ -27,8 +27,8 @@ struct session *session_of(struct request *rq, struct err *e)
     }
     s->ext = x;
     s->conn = c;
+    TAILQ_INIT(&s->parts);
     conn_party(c, &s->who);
-    s->at = s->who.tool || !x->ops.where ? 0 : x->ops.where(x->host, s->who.nspace, s->who.rank);
     TAILQ_INIT(&s->registrations);
     TAILQ_INIT(&s->monitors);
     c->layer = s;
@@ -40,6 +40,7 @@ static void session_free(struct session *s)
 {
     monitors_forget(s);
     events_forget(s);
+    parts_forget(s);
     s->conn->layer = NULL;
     TAILQ_REMOVE(&s->ext->sessions, s, in_ext);
     free(s);
@@ -55,14 +56,18 @@ static void conn_gone(void *layer, struct conn *c)
 static void conn_has_room(void *layer, struct conn *c)
 {
     (void)layer;
-    if (c->layer)
-        events_go_on(c->layer);
+    if (!c->layer)
+        return;
+    events_go_on(c->layer);
+    parts_room(c->layer);
 }
 
 static void job_gone(void *layer, struct job *j)
 {
-    (void)layer;
-    (void)j;
+    struct ext *x = layer;
+
+    surveys_forget_job(x, j->id);        /* who waited for one may now begin to answer */
+    queries_forget_job(x, j->id);
 }
 
 static void timer_due(void *layer, unsigned id)
@@ -136,6 +141,8 @@ struct ext *ext_new(struct server *s, const struct ext_ops *ops, void *host, str
     TAILQ_INIT(&x->listening);
     TAILQ_INIT(&x->kept);
     TAILQ_INIT(&x->failures);
+    TAILQ_INIT(&x->surveys);
+    TAILQ_INIT(&x->queries);
     TAILQ_INIT(&x->afters);
     if (server_add_commands(s, ext_commands, ext_command_count, e) < 0) {
         free(x);

@@ -10,6 +10,9 @@
 #include "pmix_ext/after.h"
 #include "pmix_ext/event.h"
 #include "pmix_ext/ext.h"
+#include "pmix_ext/parts.h"
+#include "pmix_ext/query.h"
+#include "pmix_ext/survey.h"
 
 #include <jansson.h>
 
@@ -23,8 +26,10 @@ struct session {                         /* what the layer knows of a connection
     struct ext  *ext;                    /* borrowed */
     struct conn *conn;                   /* borrowed */
     struct party who;
+    struct parts_list parts;             /* owned: replies that are on their way */
     double       log_at, log_left;       /* pmix-log: when it came last; bytes it may write */
-    int          at;                     /* where it is: the same number, the same node */
+    int          at;                     /* its node, for events, once placed */
+    bool         placed;
     TAILQ_ENTRY(session) in_listening;   /* while it has registrations */
     struct registrations registrations;  /* owned */
     size_t       nregistrations, last_registration;  /* how many; the last id */
@@ -42,6 +47,9 @@ struct ext {
     struct ext_ops  ops;
     void           *host;
     struct sessions sessions;            /* owned */
+    struct surveys  surveys;             /* that run; theirs who wait */
+    unsigned        survey_id;           /* of the last one */
+    struct queries  queries;             /* being answered */
     struct afters   afters;              /* that run; theirs who wait */
     unsigned        tools;               /* numbers given to tools so far */
     uint64_t        gathered[EXT_GATHERED];      /* pmix-log: sums of texts of late */
@@ -73,8 +81,11 @@ enum outcome ext_refuse(struct request *rq, int status);
  * the reference.  REPLY, or FAILED: no memory. */
 enum outcome reply_json(struct request *rq, int field, json_t *value, struct err *e);
 
-command_fn ext_tool_connect, ext_capabilities, ext_query, ext_log;
-command_fn ext_event_register, ext_event_deregister, ext_notify, ext_job_control, ext_monitor,
-           ext_heartbeat;
+/* The node that the caller is on; -1: none that has ranks. */
+int session_node(const struct session *s);
+
+command_fn ext_tool_connect, ext_capabilities, ext_query, ext_resolve_peers, ext_resolve_nodes,
+           ext_log, ext_event_register, ext_event_deregister, ext_notify, ext_job_control,
+           ext_monitor, ext_heartbeat;
 
 #endif

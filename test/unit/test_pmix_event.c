@@ -154,15 +154,24 @@ static double op_now(void *host)
 }
 
 /* Rank 2 is on another node. */
-static int op_where(void *host, const char *job, uint32_t rank)
+static bool fact_job(void *host, size_t i, struct fact_job *out)
+{
+    (void)host;
+    *out = (struct fact_job){ .nspace = i ? "job1" : "job0", .size = i ? 1 : 3 };
+    return i < 2;
+}
+
+static bool fact_run(void *host, const void *job, size_t i, struct fact_run *out)
 {
     (void)host;
     (void)job;
-    return rank == 2;
+    *out = i ? (struct fact_run){ 1, 2, 1 } : (struct fact_run){ 0, 0, 2 };
+    return i < 2;
 }
 
+static const struct fact_ops facts = { .job = fact_job, .run = fact_run };
 static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now,
-                                        .where = op_where };
+                                        .facts = &facts };
 
 struct bench {
     struct fake f;
