@@ -14,7 +14,9 @@
 #define STATUS        { .name = { { NULL }, { "status" } }, .always = "0" }
 #define FIELDS_END    { .always = NULL }
 
-static const struct arg connect_args[] = { TEXT("name"), TEXT("version"), END };
+static const struct arg connect_args[] = {
+    TEXT("name"), TEXT("version"), { .name = { NULL, "payload" }, .type = ARG_BOOL }, END
+};
 static const struct field connect_fields[] = {
     STATUS, FIELD("nspace"), FIELD("rank"), FIELD("server"), FIELDS_END
 };
@@ -27,11 +29,12 @@ static const struct field query_fields[] = { STATUS, FIELD("results"), FIELDS_EN
 static const struct arg log_args[] = { NEEDED("data"), TEXT("directives"), END };
 static const struct field log_fields[] = { STATUS, FIELD("results"), FIELDS_END };
 
+static const struct field status_fields[] = { STATUS, FIELDS_END };
+
 static const struct arg register_args[] = { TEXT("codes"), TEXT("infos"), END };
 static const struct field register_fields[] = { STATUS, FIELD("id"), FIELDS_END };
 
 static const struct arg deregister_args[] = { NUMBER("id", 1, INT64_MAX), END };
-static const struct field status_fields[] = { STATUS, FIELDS_END };
 
 static const struct arg notify_args[] = {
     NUMBER("status", INT32_MIN, INT32_MAX), TEXT("source"), OPTION("range", 0, UINT8_MAX),
@@ -45,6 +48,11 @@ static const struct arg control_args[] = { TEXT("targets"), NEEDED("directives")
 static const struct arg monitor_args[] = {
     NEEDED("monitor"), OPTION("error", INT32_MIN, INT32_MAX), TEXT("directives"), END
 };
+static const struct arg pull_args[] = {
+    NEEDED("procs"), NUMBER("channel", 0, UINT16_MAX), TEXT("directives"), END
+};
+static const struct field pull_fields[] = { STATUS, FIELD("id"), FIELDS_END };
+static const struct arg id_args[] = { NUMBER("id", 0, UINT32_MAX), END };
 static const struct arg peers_args[] = { TEXT("node"), TEXT("nspace"), END };
 static const struct field peers_fields[] = { STATUS, FIELD("procs"), FIELDS_END };
 static const struct arg nodes_args[] = { TEXT("nspace"), END };
@@ -71,6 +79,10 @@ const struct command ext_commands[] = {
       IN_SERVICE, FROM_TOOL, monitor_args, results_fields, ext_monitor },
     { { NULL, "pmix-heartbeat" }, { NULL, "pmix-heartbeat-response" },
       IN_SERVICE, FROM_TOOL, NO_ARGS, status_fields, ext_heartbeat },
+    { { NULL, "pmix-iof-pull" }, { NULL, "pmix-iof-pull-response" },
+      IN_SERVICE, FROM_TOOL, pull_args, pull_fields, ext_iof_pull },
+    { { NULL, "pmix-iof-deregister" }, { NULL, "pmix-iof-deregister-response" },
+      IN_SERVICE, FROM_TOOL, id_args, status_fields, ext_iof_deregister },
     { { NULL, "pmix-resolve-peers" }, { NULL, "pmix-resolve-peers-response" },
       IN_SERVICE, FROM_TOOL, peers_args, peers_fields, ext_resolve_peers },
     { { NULL, "pmix-resolve-nodes" }, { NULL, "pmix-resolve-nodes-response" },

@@ -40,6 +40,7 @@ static void session_free(struct session *s)
 {
     monitors_forget(s);
     events_forget(s);
+    iof_forget(s);
     parts_forget(s);
     s->conn->layer = NULL;
     TAILQ_REMOVE(&s->ext->sessions, s, in_ext);
@@ -59,6 +60,7 @@ static void conn_has_room(void *layer, struct conn *c)
     if (!c->layer)
         return;
     events_go_on(c->layer);
+    iof_drained(c->layer);
     parts_room(c->layer);
 }
 
@@ -144,6 +146,7 @@ struct ext *ext_new(struct server *s, const struct ext_ops *ops, void *host, str
     TAILQ_INIT(&x->surveys);
     TAILQ_INIT(&x->queries);
     TAILQ_INIT(&x->afters);
+    TAILQ_INIT(&x->pulls);
     if (server_add_commands(s, ext_commands, ext_command_count, e) < 0) {
         free(x);
         return NULL;

@@ -26,6 +26,7 @@ struct session {                         /* what the layer knows of a connection
     struct ext  *ext;                    /* borrowed */
     struct conn *conn;                   /* borrowed */
     struct party who;
+    bool         payload;                /* it takes bytes behind a frame */
     struct parts_list parts;             /* owned: replies that are on their way */
     double       log_at, log_left;       /* pmix-log: when it came last; bytes it may write */
     int          at;                     /* its node, for events, once placed */
@@ -41,6 +42,8 @@ TAILQ_HEAD(sessions, session);
 
 struct failure;                          /* event_system.c */
 TAILQ_HEAD(failures, failure);
+struct pull;
+TAILQ_HEAD(pulls, pull);
 
 struct ext {
     struct server  *server;              /* borrowed */
@@ -60,6 +63,8 @@ struct ext {
     struct failures failures;            /* owned: of jobs that have not ended */
     unsigned        looks;               /* numbers given to looks at files so far */
     size_t          nfiles;              /* that are monitored */
+    struct pulls    pulls;               /* owned: of output */
+    unsigned        pull_id;             /* of the last one */
     struct buf      text;                /* a reply's, until it is made */
 };
 
@@ -81,11 +86,15 @@ enum outcome ext_refuse(struct request *rq, int status);
  * the reference.  REPLY, or FAILED: no memory. */
 enum outcome reply_json(struct request *rq, int field, json_t *value, struct err *e);
 
+/* serve_iof.c: a connection ends; it can take more. */
+void iof_forget(struct session *s);
+void iof_drained(struct session *s);
+
 /* The node that the caller is on; -1: none that has ranks. */
 int session_node(const struct session *s);
 
-command_fn ext_tool_connect, ext_capabilities, ext_query, ext_resolve_peers, ext_resolve_nodes,
-           ext_log, ext_event_register, ext_event_deregister, ext_notify, ext_job_control,
-           ext_monitor, ext_heartbeat;
+command_fn ext_tool_connect, ext_capabilities, ext_query, ext_resolve_peers,
+           ext_resolve_nodes, ext_log, ext_iof_pull, ext_iof_deregister, ext_event_register,
+           ext_event_deregister, ext_notify, ext_job_control, ext_monitor, ext_heartbeat;
 
 #endif
