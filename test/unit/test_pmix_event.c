@@ -169,9 +169,15 @@ static bool fact_run(void *host, const void *job, size_t i, struct fact_run *out
     return i < 2;
 }
 
+static void op_output_room(void *host)
+{
+    (void)host;
+}
+
 static const struct fact_ops facts = { .job = fact_job, .run = fact_run };
 static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now,
-                                        .facts = &facts };
+                                        .facts = &facts,
+                                        .output_room = op_output_room };
 
 struct bench {
     struct fake f;
