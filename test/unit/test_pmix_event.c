@@ -346,11 +346,13 @@ static void tell_all(struct bench *b)
 /* Each allocation fails in turn: no crash, and nothing is left over. */
 static void test_no_memory(void **state)
 {
-    struct bench *b = malloc(sizeof *b);
+    struct bench *b;
     long before;
 
     (void)state;
     memory_begin();
+    b = malloc(sizeof *b);
+    assert_non_null(b);
     tell_all(b);                         /* what is made once, for ever */
     before = memory_live;
     for (long k = 0; k < 5000; k++) {
