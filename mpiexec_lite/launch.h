@@ -42,12 +42,12 @@ struct rank_state {
     pid_t          pid;          /* 0: never started; -1: started elsewhere */
     bool           ended;
     enum pmi_phase pmi;
-    bool           commanded;    /* it was told to end, alone (launch_order) */
-    bool           paused;       /* it is stopped by such an order */
-    bool           aborted;      /* it has called abort */
     bool           unstarted;    /* its program could not be started */
     bool           lost;         /* its node is */
     bool           followed;     /* it ended when the job was being ended */
+    bool           aborted;      /* has called abort */
+    bool           commanded;    /* was told to end, alone (launch_order) */
+    bool           paused;       /* is stopped by such an order */
     bool           forgiven;     /* ended on its own wish (Abort(FALSE)): no failure */
     int            code;         /* which then counts as its exit status */
     double         kill_at;      /* when it is killed if it has not ended by then */

@@ -83,13 +83,12 @@ void proxy_job_room(struct proxy_job *j);
 void proxy_job_say_quiet(struct proxy_job *j);
 struct msg *proxy_job_message(struct proxy_job *j, const char *cmd);     /* proxy->msg */
 
-/* proxy_look.c */
-void proxy_look_init(struct proxy *p);
-int  proxy_look(struct proxy *p, const struct msg *m, struct err *e);    /* a message */
-
 /* proxy_survey.c: the message survey */
 int  proxy_survey(struct proxy *p, const struct msg *m, const char *payload, size_t len,
                   struct err *e);
+/* proxy_look.c */
+void proxy_look_init(struct proxy *p);
+int  proxy_look(struct proxy *p, const struct msg *m, struct err *e);    /* a message */
 
 /* proxy_link.c */
 extern const struct link_ops proxy_link_ops;

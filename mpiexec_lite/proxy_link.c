@@ -257,9 +257,9 @@ static const struct {
     { "sweep", on_sweep, false }, { "close-streams", on_close_streams, false },
     { "finish", on_finish, true }, { "stdin", on_stdin, false },
     { "job", on_job, false }, { "job-end", on_job_end, false },
-    { "look", on_look, false },
     { "iof-watch", on_watch, false },
     { "survey", proxy_survey, false },
+    { "look", on_look, false },
 };
 
 static int message_from_above(void *host, struct link *l, const struct msg *m,

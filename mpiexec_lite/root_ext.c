@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const double LINGER = 0.25;
+static const double LINGER = 1.0;            /* seconds for a tool to take something more */
 static const double TOOLS_AFTER = 0.05;      /* seconds that a job is old before tools may come */
 
 static const char *op_hostname(void *host)
@@ -49,11 +49,11 @@ static int op_log(void *host, enum ext_log to, int priority, const char *nspace,
     return ENOTSUP;
 }
 
-static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now,
-                                        .facts = &root_facts, .log = op_log,
-                                        .watch = root_watch_output,
-                                        .output_room = root_output_room,
-                                        .order = root_order, .look = root_look };
+static const struct ext_ops ext_ops = {
+    .hostname = op_hostname, .now = op_now, .facts = &root_facts,
+    .watch = root_watch_output, .output_room = root_output_room, .log = op_log,
+    .order = root_order, .look = root_look,
+};
 
 int root_ext_init(struct root *r, struct err *e)
 {
@@ -129,6 +129,6 @@ void root_ext_clear(struct root *r)
         ev_timer_stop(r->loop, &r->open_tools);
     tools_free(r->tools);
     ext_free(r->ext);
-    glances_clear(&r->glances);
     root_surveys_clear(r);
+    glances_clear(&r->glances);
 }

@@ -6,8 +6,8 @@
  * ask about jobs and their processes), root_node.c (ranks of this host and all output),
  * root_spread.c (bringing up the servers of other nodes), root_tree.c (these servers),
  * root_told.c (what they tell), root_input.c (stdin), root_ext.c (extended commands, tools),
- * root_events.c (who is told what becomes of jobs), root_control.c (orders of tools),
- * root_look.c (looks at files) and root_iof.c (tools that read along what ranks write). */
+ * root_iof.c (tools that read along what ranks write), root_events.c (who is told what
+ * becomes of jobs), root_control.c (orders of tools) and root_look.c (looks at files). */
 #ifndef MPIEXEC_LITE_ROOT_IMPL_H
 #define MPIEXEC_LITE_ROOT_IMPL_H
 
@@ -55,6 +55,7 @@ struct root_job {
     struct err        missing;   /* why the first of them does not run */
     bool              started, refused;  /* refused: its start failed */
     bool              launched;          /* it was told that all of it has been started */
+    bool              alone;     /* a tool has started it: its status is not the launcher's */
     bool              closing_streams, followed, done;
     struct known {
         char *path, *wdir;       /* owned; of a block: its program, absolute; NULL: not yet */
@@ -98,8 +99,8 @@ struct root {
     struct naming    *naming;    /* the resident server for names; NULL: none */
     struct foreign   *foreign;   /* links to other launchers; NULL: there can be none */
     struct ext       *ext;       /* the extended commands */
-    struct glances    glances;   /* of this host, for monitors */
     struct root_surveys surveys;         /* that other servers have not answered yet */
+    struct glances    glances;   /* of this host, for monitors */
     struct tools     *tools;     /* whose socket is open; NULL: it is not */
     ev_timer          open_tools;        /* it is to be */
     struct root_timers timers;   /* of the core */

@@ -294,8 +294,8 @@ static const struct row {
     { "lost", on_lost, POSITION }, { "done", on_done, NOTHING },
     { "broken", on_broken, NOTHING }, { "tell", on_tell, NOTHING },
     { "trace", on_trace, NOTHING }, { "stdin-taken", on_stdin_taken, POSITION },
-    { "stdin-closed", on_stdin_closed, POSITION }, { "looked", on_looked, POSITION },
     { "stdin-closed", on_stdin_closed, POSITION }, { "surveyed", on_surveyed, POSITION },
+    { "looked", on_looked, POSITION },
 };
 
 static const struct row *find_row(const char *cmd)

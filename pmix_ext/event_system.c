@@ -19,7 +19,12 @@ struct failure {                         /* of a job: its first */
     char          job[LIMIT_JOBID];
     pmix_status_t status;                /* the event of that process */
     pmix_proc_t   who;
+    unsigned      told;                  /* events of processes that have failed */
 };
+
+/* Of the failures of one job's processes only the first are kept: most of them are the
+ * consequences of one, and as many as there are processes. */
+enum { FAILURES_KEPT = 64 };
 
 /* An event that is being put together. */
 struct told {
@@ -93,13 +98,14 @@ static int node_of(struct ext *x, const pmix_proc_t *who)
 static void raise_told(struct ext *x, struct told *t)
 {
     struct infos infos = { t->infos, 0 };
-    struct job *j = job_named(x->server, t->source.nspace);
     struct err e = { 0 };
     pmix_status_t why;
     struct event *ev;
+    struct job *j;
 
     if (t->passing && TAILQ_EMPTY(&x->listening))
         return;
+    j = job_named(x->server, t->source.nspace);
     add(t, PMIX_EVENT_TIMESTAMP, &(pmix_value_t){ .type = PMIX_TIME,
                                                   .data.time = (time_t)x->ops.now(x->host) });
     if (t->harmless)
@@ -130,16 +136,18 @@ static struct failure *failure_of(struct ext *x, const char *job)
     return NULL;
 }
 
-static void note_failure(struct ext *x, const char *job, const struct told *t)
+/* The first is what counts.  NULL: no memory. */
+static struct failure *note_failure(struct ext *x, const char *job, const struct told *t)
 {
-    struct failure *f = failure_of(x, job) ? NULL : calloc(1, sizeof *f);
+    struct failure *f = failure_of(x, job);
 
-    if (!f)
-        return;
+    if (f || !(f = calloc(1, sizeof *f)))
+        return f;
     snprintf(f->job, sizeof f->job, "%s", job);
     f->status = t->status;
     f->who = t->source;
     TAILQ_INSERT_TAIL(&x->failures, f, in_ext);
+    return f;
 }
 
 void failures_clear(struct ext *x)
@@ -219,7 +227,9 @@ void ext_job_ended(struct ext *x, const char *job, int code)
 
 static void tell_failed(struct ext *x, const char *job, struct told *t)
 {
-    note_failure(x, job, t);
+    struct failure *f = note_failure(x, job, t);
+
+    t->passing = !f || f->told++ >= FAILURES_KEPT;
     raise_told(x, t);
 }
 
@@ -287,9 +297,10 @@ void ext_rank_ended(struct ext *x, const char *job, int rank, const struct ext_e
                                                           : WEXITSTATUS(how->wstatus));
     add_state(&t, o.state);
     add_text(&t, PMIX_HOSTNAME, how->node);
-    if (!t.harmless)
-        note_failure(x, job, &t);
-    raise_told(x, &t);
+    if (t.harmless)
+        raise_told(x, &t);
+    else
+        tell_failed(x, job, &t);
 }
 
 /* --- nodes ------------------------------------------------------------- */

@@ -38,18 +38,18 @@ struct ext_ops {
     const char *(*hostname)(void *host);
     /* Wall clock, seconds since 1970. */
     double (*now)(void *host);
-    /* Have that done to a rank of a job, or (-1) to all of it.  False: there is no such, or it
-     * has ended. */
-    bool (*order)(void *host, const char *job, int rank, const struct ext_order *order);
-    /* Look at a file of a node (-1: of the launcher's host, which has no ranks), and say by
-     * ext_looked what there was.  NULL: never. */
-    void (*look)(void *host, int node, unsigned number, const char *path);
     /* Show (ext_output) what this rank of a job, or with -1 all of its ranks, write from now
      * on; or not any more.  The job may have ended. */
     void (*watch)(void *host, const char *nspace, int rank, bool on);
     /* What ranks that are watched write can be taken again (ext_output_full). */
     void (*output_room)(void *host);
     const struct fact_ops *facts;        /* borrowed */
+    /* Have that done to a rank of a job, or (-1) to all of it.  False: there is no such, or it
+     * has ended. */
+    bool (*order)(void *host, const char *job, int rank, const struct ext_order *order);
+    /* Look at a file of a node (-1: of the launcher's host, which has no ranks), and say by
+     * ext_looked what there was.  NULL: never. */
+    void (*look)(void *host, int node, unsigned number, const char *path);
     /* A line for a log, without its end, safe to show; nspace: who says it.  0, or an errno;
      * ENOTSUP: there is no such log. */
     int (*log)(void *host, enum ext_log to, int priority, const char *nspace, const char *line,
@@ -67,6 +67,13 @@ void        ext_survey_over(struct ext *x, unsigned id);
 /* Before the server is freed, its connections are gone or go without it. */
 void        ext_free(struct ext *x);
 
+/* A rank that is watched has written bytes; len 0: it writes no more. */
+void        ext_output(struct ext *x, const char *nspace, int rank, bool errors,
+                       const char *data, size_t len);
+/* Ranks that are watched are to wait, until ops.output_room. */
+bool        ext_output_full(const struct ext *x);
+/* Bytes that are put aside for connections that do not take them. */
+size_t      ext_held(const struct ext *x);
 /* What a look at a file has found; one that is over does no harm. */
 void ext_looked(struct ext *x, unsigned number, const struct ext_file *file);
 
@@ -92,12 +99,5 @@ void ext_rank_lost(struct ext *x, const char *job, int rank, const char *node);
 void ext_node_lost(struct ext *x, const char *node);
 /* All its ranks have ended, with this exit status as a whole. */
 void ext_job_ended(struct ext *x, const char *job, int status);
-/* A rank that is watched has written bytes; len 0: it writes no more. */
-void        ext_output(struct ext *x, const char *nspace, int rank, bool errors,
-                       const char *data, size_t len);
-/* Ranks that are watched are to wait, until ops.output_room. */
-bool        ext_output_full(const struct ext *x);
-/* Bytes that are put aside for connections that do not take them. */
-size_t      ext_held(const struct ext *x);
 
 #endif
