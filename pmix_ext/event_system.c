@@ -5,7 +5,6 @@
  * they should be are as many as there are processes, and are not kept. */
 #include "pmix_ext/serve_event.h"
 
-#include "pmix_ext/info.h"
 #include "pmix_ext/pmix_ext_keys.h"
 #include "pmix_ext/value.h"
 
@@ -30,6 +29,7 @@ enum { FAILURES_KEPT = 64 };
 struct told {
     pmix_status_t status;
     pmix_proc_t   source;
+    int           at;                    /* the source's node */
     bool          harmless, passing;     /* not for default handlers; not kept */
     pmix_info_t   infos[8];
     size_t        n;
@@ -47,7 +47,15 @@ static pmix_proc_t proc_of(const char *job, uint32_t rank)
 
 static struct told tell_of(pmix_status_t status, pmix_proc_t source)
 {
-    return (struct told){ .status = status, .source = source };
+    return (struct told){ .status = status, .source = source, .at = EVENT_NOWHERE };
+}
+
+static struct told tell_of_rank(pmix_status_t status, const struct ext_rank *r)
+{
+    struct told t = tell_of(status, proc_of(r->job, (uint32_t)r->rank));
+
+    t.at = r->node;
+    return t;
 }
 
 static void add(struct told *t, const char *key, const pmix_value_t *value)
@@ -85,13 +93,12 @@ static void add_state(struct told *t, pmix_proc_state_t state)
                                                     .data.state = state });
 }
 
-static int node_of(struct ext *x, const pmix_proc_t *who)
+static void add_host(struct ext *x, struct told *t)
 {
-    struct info_of of;
+    struct fact_node node;
 
-    if (who->rank >= PMIX_RANK_VALID || !info_of_job(x, who->nspace, &of))
-        return EVENT_NOWHERE;
-    return info_node_of(x, &of.job, who->rank);
+    if (t->at >= 0 && x->ops.facts->node(x->host, t->at, &node))
+        add_text(t, PMIX_HOSTNAME, node.name);
 }
 
 /* Who has no memory for it does without. */
@@ -116,7 +123,7 @@ static void raise_told(struct ext *x, struct told *t)
         return;
     ev->status = t->status;
     ev->source = t->source;
-    ev->at = node_of(x, &t->source);
+    ev->at = t->at;
     ev->launcher = true;
     ev->keep = !t->passing;
     if (j && j->spawner)
@@ -233,19 +240,19 @@ static void tell_failed(struct ext *x, const char *job, struct told *t)
     raise_told(x, t);
 }
 
-void ext_rank_not_started(struct ext *x, const char *job, int rank, const char *why)
+void ext_rank_not_started(struct ext *x, const struct ext_rank *r, const char *why)
 {
-    struct told t = tell_of(PMIX_ERR_PROC_FAILED_TO_START, proc_of(job, (uint32_t)rank));
+    struct told t = tell_of_rank(PMIX_ERR_PROC_FAILED_TO_START, r);
 
     add_proc(&t, &t.source);
     add_state(&t, PMIX_PROC_STATE_FAILED_TO_START);
     add_text(&t, PMIX_EVENT_TEXT_MESSAGE, why);
-    tell_failed(x, job, &t);
+    tell_failed(x, r->job, &t);
 }
 
-void ext_rank_aborts(struct ext *x, const char *job, int rank, int code, const char *text)
+void ext_rank_aborts(struct ext *x, const struct ext_rank *r, int code, const char *text)
 {
-    struct told t = tell_of(PMIX_ERR_PROC_REQUESTED_ABORT, proc_of(job, (uint32_t)rank));
+    struct told t = tell_of_rank(PMIX_ERR_PROC_REQUESTED_ABORT, r);
     struct buf safe = BUF_INIT;          /* it may be of any encoding */
 
     buf_escaped(&safe, text, strlen(text));
@@ -253,18 +260,18 @@ void ext_rank_aborts(struct ext *x, const char *job, int rank, int code, const c
     add_int(&t, PMIX_EXIT_CODE, code);
     if (safe.len && !safe.failed)
         add_text(&t, PMIX_EVENT_TEXT_MESSAGE, buf_bytes(&safe));
-    tell_failed(x, job, &t);
+    tell_failed(x, r->job, &t);
     buf_clear(&safe);
 }
 
-void ext_rank_lost(struct ext *x, const char *job, int rank, const char *node)
+void ext_rank_lost(struct ext *x, const struct ext_rank *r)
 {
-    struct told t = tell_of(PMIX_ERR_LOST_CONNECTION, proc_of(job, (uint32_t)rank));
+    struct told t = tell_of_rank(PMIX_ERR_LOST_CONNECTION, r);
 
     add_proc(&t, &t.source);
     add_state(&t, PMIX_PROC_STATE_COMM_FAILED);
-    add_text(&t, PMIX_HOSTNAME, node);
-    tell_failed(x, job, &t);
+    add_host(x, &t);
+    tell_failed(x, r->job, &t);
 }
 
 struct outcome_of { pmix_status_t status; pmix_proc_state_t state; };
@@ -285,10 +292,10 @@ static struct outcome_of outcome_of(const struct ext_end *how)
     return (struct outcome_of){ PMIX_EVENT_PROC_TERMINATED, PMIX_PROC_STATE_TERMINATED };
 }
 
-void ext_rank_ended(struct ext *x, const char *job, int rank, const struct ext_end *how)
+void ext_rank_ended(struct ext *x, const struct ext_rank *r, const struct ext_end *how)
 {
     struct outcome_of o = outcome_of(how);
-    struct told t = tell_of(o.status, proc_of(job, (uint32_t)rank));
+    struct told t = tell_of_rank(o.status, r);
 
     t.harmless = t.passing = o.status == PMIX_EVENT_PROC_TERMINATED;
     add_proc(&t, &t.source);
@@ -296,11 +303,11 @@ void ext_rank_ended(struct ext *x, const char *job, int rank, const struct ext_e
     add_int(&t, PMIX_EXIT_CODE, WIFSIGNALED(how->wstatus) ? 128 + WTERMSIG(how->wstatus)
                                                           : WEXITSTATUS(how->wstatus));
     add_state(&t, o.state);
-    add_text(&t, PMIX_HOSTNAME, how->node);
+    add_host(x, &t);
     if (t.harmless)
         raise_told(x, &t);
     else
-        tell_failed(x, job, &t);
+        tell_failed(x, r->job, &t);
 }
 
 /* --- nodes ------------------------------------------------------------- */

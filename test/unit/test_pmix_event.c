@@ -269,7 +269,7 @@ static void test_launcher(void **state)
     STEPS(b, "0{ " EVENT("-191", FROM("job0", "\"wildcard\""),
                          "[{\"key\":\"pmix.nspace\",\"type\":\"PMIX_STRING\",\"value\":\"job0\"},"
                          STAMP "," HARMLESS "]", "[2]"), "A=");
-    ext_rank_aborts(b->x, "job0", 1, 3, "a\xff;");
+    ext_rank_aborts(b->x, &(struct ext_rank){ "job0", 1, 0 }, 3, "a\xff;");
     STEPS(b, "0{ " EVENT("-8", FROM("job0", "1"), "[" WHO("job0", "1") ","
                          INT("pmix.exit.code", "3") ",{\"key\":\"pmix.evtext\",\"type\":"
                          "\"PMIX_STRING\",\"value\":\"a\\\\xFF;;\"}," STAMP "]", "[1]"), "A=");
@@ -328,7 +328,7 @@ static void talk(struct bench *b)
           "\"PMIX_BOOL\",\"value\":true}];",
           "1} cmd=pmix-monitor;thrid=1;monitor={\"key\":\"pmix.monitor.mbeat\",\"type\":"
           "\"PMIX_BOOL\",\"value\":true};");
-    ext_rank_aborts(b->x, "job0", 1, 3, "why");
+    ext_rank_aborts(b->x, &(struct ext_rank){ "job0", 1, 0 }, 3, "why");
     ext_job_ended(b->x, "job0", 3);
 }
 
