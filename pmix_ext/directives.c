@@ -84,3 +84,11 @@ pmix_status_t directives_take(const struct directives *in, const char *what,
     }
     return PMIX_SUCCESS;
 }
+
+bool directive_at(const struct directive_rule *rules, size_t i, const char **key,
+                  pmix_data_type_t *type)
+{
+    *key = rules[i].key;
+    *type = rules[i].type;
+    return *key != NULL;
+}

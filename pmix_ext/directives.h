@@ -39,4 +39,8 @@ pmix_status_t directives_take(const struct directives *in, const char *what,
 pmix_status_t directive_check(const pmix_info_t *info, const struct directive_rule *rules,
                               const struct directive_rule **rule, struct err *e);
 
+/* The i-th key of a table and its type, for support.h; false: there are no more. */
+bool directive_at(const struct directive_rule *rules, size_t i, const char **key,
+                  pmix_data_type_t *type);
+
 #endif

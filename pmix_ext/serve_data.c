@@ -8,6 +8,7 @@
 #include "pmix_ext/data.h"
 #include "pmix_ext/directives.h"
 #include "pmix_ext/info.h"
+#include "pmix_ext/support.h"
 #include "pmix_ext/value.h"
 
 #include <stdlib.h>
@@ -218,6 +219,11 @@ static const struct directive_rule get_rules[] = {
     DIRECTIVE_KNOWN(PMIX_GET_POINTER_VALUES, PMIX_BOOL),
     { 0 }
 };
+
+bool get_attribute(size_t i, const char **key, pmix_data_type_t *type)
+{
+    return directive_at(get_rules, i, key, type);
+}
 
 /* Whether the answer is made, with the value that is there or the status that says why there
  * is none. */

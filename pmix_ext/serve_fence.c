@@ -7,6 +7,7 @@
 #include "pmix_ext/serve.h"
 
 #include "pmix_ext/directives.h"
+#include "pmix_ext/support.h"
 #include "pmix_ext/value.h"
 
 #include <stdlib.h>
@@ -287,6 +288,11 @@ static const struct directive_rule rules[] = {
     DIRECTIVE_KNOWN(PMIX_COLLECT_GENERATED_JOB_INFO, PMIX_BOOL),
     { 0 }
 };
+
+bool fence_attribute(size_t i, const char **key, pmix_data_type_t *type)
+{
+    return directive_at(rules, i, key, type);
+}
 
 enum { FENCE_PROCS, FENCE_INFOS };
 

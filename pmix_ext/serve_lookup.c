@@ -6,6 +6,7 @@
 #include "pmix_ext/serve_name.h"
 
 #include "pmix_ext/directives.h"
+#include "pmix_ext/support.h"
 #include "pmix_ext/value.h"
 
 #include <stdlib.h>
@@ -243,6 +244,11 @@ static const struct directive_rule rules[] = {
     DIRECTIVE(PMIX_TIMEOUT, PMIX_INT, struct options, timeout),
     { 0 }
 };
+
+bool lookup_attribute(size_t i, const char **key, pmix_data_type_t *type)
+{
+    return directive_at(rules, i, key, type);
+}
 
 /* A range limits where is looked; what is for many is one to the name service. */
 static unsigned audiences_of(pmix_data_range_t range)

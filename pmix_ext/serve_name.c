@@ -8,6 +8,7 @@
 #include "pmix_ext/serve_name.h"
 
 #include "pmix_ext/directives.h"
+#include "pmix_ext/support.h"
 #include "pmix_ext/value.h"
 
 #include <stdlib.h>
@@ -223,6 +224,11 @@ static const struct directive_rule rules[] = {
     DIRECTIVE_KNOWN(PMIX_TIMEOUT, PMIX_INT),     /* the name server answers in time, or is lost */
     { 0 }
 };
+
+bool publish_attribute(size_t i, const char **key, pmix_data_type_t *type)
+{
+    return directive_at(rules, i, key, type);
+}
 
 static const struct {
     pmix_data_range_t range;

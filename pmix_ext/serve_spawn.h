@@ -10,7 +10,4 @@
 pmix_status_t spawn_translate(const struct directives *infos, const pmix_app_t *apps, size_t n,
                               struct spawn_request *want, struct err *e);
 
-/* The i-th key that is known in an array of infos of a spawn, or NULL. */
-const char *spawn_attribute(size_t i);
-
 #endif

@@ -1,6 +1,7 @@
 /* spawn_apps.c - see serve_spawn.h */
 #include "pmix_ext/serve_spawn.h"
 
+#include "pmix_ext/support.h"
 #include "wire/limits.h"
 
 #include <stdlib.h>
@@ -47,9 +48,13 @@ static const struct { struct directive_rule rule; take_fn *take; const char *wor
 };
 enum { KEYS = sizeof keys / sizeof *keys };
 
-const char *spawn_attribute(size_t i)
+bool spawn_attribute(size_t i, const char **key, pmix_data_type_t *type)
 {
-    return i < KEYS ? keys[i].rule.key : NULL;
+    if (i >= KEYS)
+        return false;
+    *key = keys[i].rule.key;
+    *type = keys[i].rule.type;
+    return true;
 }
 
 /* --- pairs ------------------------------------------------------------- */

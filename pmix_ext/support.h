@@ -19,6 +19,9 @@ struct function_support {
 };
 extern const struct function_support functions_supported[];
 
+attribute_fn get_attribute, fence_attribute, publish_attribute, lookup_attribute,
+    spawn_attribute;
+
 /* Append the keys that a function takes, with commas: all, or those that pass (may be
  * NULL). */
 void support_list(const char *function, bool (*pass)(const char *key), struct buf *out);
