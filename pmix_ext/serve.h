@@ -8,6 +8,7 @@
 
 #include "pmi2/core.h"
 #include "pmix_ext/after.h"
+#include "pmix_ext/event.h"
 #include "pmix_ext/ext.h"
 #include "pmix_ext/pmix_ext_common.h"
 #include "pmix_ext/parts.h"
@@ -28,13 +29,25 @@ struct session {                         /* what the layer knows of a connection
     struct ext  *ext;                    /* borrowed */
     struct conn *conn;                   /* borrowed */
     struct party who;
+    bool         payload;                /* it takes bytes behind a frame */
     struct parts_list parts;             /* owned: replies that are on their way */
     double       log_at, log_left;       /* pmix-log: when it came last; bytes it may write */
+    int          at;                     /* where it is: the same number, the same node */
+    TAILQ_ENTRY(session) in_listening;   /* while it has registrations */
+    struct registrations registrations;  /* owned */
+    size_t       nregistrations, last_registration;  /* how many; the last id */
+    TAILQ_HEAD(, monitor) monitors;      /* owned: pmix-monitor */
+    size_t       nmonitors;
+    unsigned long long missed;           /* events that were dropped, and not told yet */
     STAILQ_HEAD(, own_name) own_names;   /* owned: published until the connection ends */
     int          owner;                  /* of a tool that has published: below 0 */
 };
 TAILQ_HEAD(sessions, session);
 
+struct pull;
+TAILQ_HEAD(pulls, pull);
+struct failure;                          /* event_system.c */
+TAILQ_HEAD(failures, failure);
 struct data;
 struct get_wait;
 struct gathering;
@@ -63,6 +76,14 @@ struct ext {
     unsigned        tools;               /* numbers given to tools so far */
     uint64_t        gathered[EXT_GATHERED];      /* pmix-log: sums of texts of late */
     size_t          ngathered;
+    struct pulls    pulls;               /* owned: of output */
+    unsigned        pull_id;             /* of the last one */
+    struct sessions listening;           /* those that have asked for events */
+    struct events   kept;                /* owned: for those who ask later */
+    size_t          nkept, kept_bytes;
+    struct failures failures;            /* owned: of jobs that have not ended */
+    unsigned        looks;               /* numbers given to looks at files so far */
+    size_t          nfiles;              /* that are monitored */
     struct get_waits   gets;             /* owned: pmix-get that wait */
     struct gatherings  gatherings;       /* owned: pmix-fence in progress */
     struct publishings publishings;      /* owned: pmix-publish, pmix-unpublish under way */
@@ -90,6 +111,9 @@ enum outcome ext_refuse(struct request *rq, int status);
  * the reference.  REPLY, or FAILED: no memory. */
 enum outcome reply_json(struct request *rq, int field, json_t *value, struct err *e);
 
+/* serve_iof.c: a connection ends; it can take more. */
+void iof_forget(struct session *s);
+void iof_drained(struct session *s);
 /* The job of that name: "" or NULL the caller's own; else one that is connected to it, for a
  * tool any.  NULL, *status and e. */
 struct job *ext_job_for(struct request *rq, const char *nspace, pmix_status_t *status,
@@ -124,7 +148,9 @@ void spawns_clear(struct ext *x);
 int session_node(const struct session *s);
 
 command_fn ext_tool_connect, ext_capabilities, ext_query, ext_resolve_peers,
-           ext_resolve_nodes, ext_log;
+           ext_resolve_nodes, ext_log, ext_iof_pull, ext_iof_deregister;
+command_fn ext_event_register, ext_event_deregister, ext_notify, ext_job_control, ext_monitor,
+           ext_heartbeat;
 command_fn ext_put, ext_commit, ext_get, ext_fence, ext_publish, ext_lookup, ext_unpublish,
            ext_spawn, ext_connect, ext_disconnect;
 
