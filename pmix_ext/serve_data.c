@@ -342,7 +342,7 @@ enum outcome ext_get(struct request *rq, struct err *e)
     const struct value *arg = rq->arg;
     struct getting g = { .rank = PMIX_RANK_UNDEF, .key = arg[GET_KEY].s };
     struct session *s = session_of(rq, e);
-    struct directives infos = { 0 };
+    struct infos infos = { 0 };
     pmix_status_t status;
     enum outcome o;
 
@@ -362,7 +362,7 @@ enum outcome ext_get(struct request *rq, struct err *e)
     if (status == PMIX_SUCCESS)
         status = directives_take(&infos, "infos", get_rules, &g, e);
     o = status == PMIX_SUCCESS ? get(rq, &g, e) : ext_refuse(rq, status);
-    directives_clear(&infos);
+    infos_clear(&infos);
     return o;
 }
 

@@ -343,7 +343,7 @@ enum outcome ext_fence(struct request *rq, struct err *e)
 {
     const struct value *arg = rq->arg;
     struct fence_options options = { 0 };
-    struct directives infos = { 0 };
+    struct infos infos = { 0 };
     pmix_proc_t *procs = NULL;
     pmix_status_t status;
     size_t n = 0;
@@ -364,7 +364,7 @@ enum outcome ext_fence(struct request *rq, struct err *e)
         o = ext_fail(rq, e, PMIX_ERR_BAD_PARAM, PMIX_TIMEOUT ": %d seconds", options.timeout);
     else
         o = begin(rq, procs, n, options.timeout, e);
-    directives_clear(&infos);
+    infos_clear(&infos);
     value_free_array(PMIX_PROC, procs, n);
     return o;
 }

@@ -261,7 +261,7 @@ static unsigned audiences_of(pmix_data_range_t range)
     return range == PMIX_RANGE_LOCAL ? near : near | 1u << FOR_MANY;
 }
 
-static pmix_status_t take_options(struct lookup *l, const struct directives *infos,
+static pmix_status_t take_options(struct lookup *l, const struct infos *infos,
                                   struct err *e)
 {
     struct options o = { .wait = NOT_WAITING };
@@ -298,7 +298,7 @@ static enum outcome look_up(struct request *rq, char **keys, size_t n, struct se
 {
     const struct value *arg = rq->arg;
     struct lookup *l = lookup_new(s, keys, n);
-    struct directives infos = { 0 };
+    struct infos infos = { 0 };
     pmix_status_t status = PMIX_ERR_NOMEM;
 
     if (l)
@@ -307,7 +307,7 @@ static enum outcome look_up(struct request *rq, char **keys, size_t n, struct se
         err_set(e, ERR_NOMEM, "no memory for a lookup");
     if (status == PMIX_SUCCESS)
         status = take_options(l, &infos, e);
-    directives_clear(&infos);
+    infos_clear(&infos);
     if (status == PMIX_SUCCESS && !request_park(rq, &l->waiters, e))
         status = PMIX_ERR_OUT_OF_RESOURCE;
     if (status != PMIX_SUCCESS) {

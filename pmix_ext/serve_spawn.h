@@ -7,7 +7,7 @@
 
 /* Add the apps to *want, which is to be cleared either way; infos are for all of them.  The
  * status, and e if it is not PMIX_SUCCESS.  Pure; thread-safe. */
-pmix_status_t spawn_translate(const struct directives *infos, const pmix_app_t *apps, size_t n,
+pmix_status_t spawn_translate(const struct infos *infos, const pmix_app_t *apps, size_t n,
                               struct spawn_request *want, struct err *e);
 
 #endif

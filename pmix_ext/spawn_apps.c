@@ -269,7 +269,7 @@ static pmix_status_t take_program(struct spawn_command *c, const pmix_app_t *app
     return PMIX_SUCCESS;
 }
 
-static pmix_status_t take_app(struct spawn_command *c, const struct directives *infos,
+static pmix_status_t take_app(struct spawn_command *c, const struct infos *infos,
                               const pmix_app_t *app, struct err *e)
 {
     pmix_status_t status = take_program(c, app, e);
@@ -283,7 +283,7 @@ static pmix_status_t take_app(struct spawn_command *c, const struct directives *
     return status == PMIX_SUCCESS ? take_env(c, app->env, e) : status;
 }
 
-pmix_status_t spawn_translate(const struct directives *infos, const pmix_app_t *apps, size_t n,
+pmix_status_t spawn_translate(const struct infos *infos, const pmix_app_t *apps, size_t n,
                               struct spawn_request *want, struct err *e)
 {
     if (!n || n > LIMIT_COMMANDS) {

@@ -61,7 +61,7 @@ static void test_directives(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct directives in;
+        struct infos in;
         struct record r = { 0 };
         struct err e = { 0 };
         pmix_status_t status = directives_read(&in, cases[i].text, strlen(cases[i].text), "infos",
@@ -77,7 +77,7 @@ static void test_directives(void **state)
         assert_int_equal(r.flag, cases[i].want.flag);
         assert_int_equal(r.range, cases[i].want.range);
         assert_string_equal(r.text ? r.text : "", cases[i].want.text ? cases[i].want.text : "");
-        directives_clear(&in);
+        infos_clear(&in);
     }
 }
 
@@ -139,7 +139,7 @@ static void test_apps(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof spawns / sizeof *spawns; i++) {
         struct spawn_request want = { 0 };
-        struct directives infos;
+        struct infos infos;
         struct buf text = BUF_INIT;
         struct err e = { 0 };
         pmix_status_t status;
@@ -158,7 +158,7 @@ static void test_apps(void **state)
         assert_string_equal(status == PMIX_SUCCESS ? buf_bytes(&text) + 6 : e.text,
                             spawns[i].want);
         spawn_clear(&want);
-        directives_clear(&infos);
+        infos_clear(&infos);
         value_free_array(PMIX_APP, apps, n);
         buf_clear(&text);
     }
