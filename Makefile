@@ -61,12 +61,12 @@ $B/bin/pmi2_proxy: $B/mpiexec_lite/proxy_main.o
 $B/bin/mpiexec_lite $B/bin/pmi2_proxy: $(core) $(launcher) | $B/bin/.
 	$(LD_PROGRAM) $(LIBS) -o $@
 
-# Of the launcher it has what takes calls from other hosts.
-calls = address dialog gate handshake login login_line login_payload munge_helper munger now \
-        sealed
-$B/bin/pmi2_server: $B/mpiexec_lite/server_main.o $(call obj,wire) $B/pmi2/names.o $(resident) \
-                    $(calls:%=$B/mpiexec_lite/%.o) $B/pmix_ext/rundir.o | $B/bin/.
-	$(LD_PROGRAM) $(LIBS_SQL) $(LIBS_EV) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
+# Of the launcher it has what takes calls of other hosts, and of tools.
+calls = address conn dialog gate handshake login login_line login_payload munge_helper munger now \
+        sealed tools
+$B/bin/pmi2_server: $B/mpiexec_lite/server_main.o $(core) $(resident) \
+                    $(calls:%=$B/mpiexec_lite/%.o) | $B/bin/.
+	$(LD_PROGRAM) $(LIBS_SQL) $(LIBS) -o $@
 
 $B/lib/libpmi2.so.0: $(client_pic) pmi2/libpmi2.map | $B/lib/.
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) -shared -Wl,-soname,libpmi2.so.0 \
@@ -117,7 +117,7 @@ $(unit): %: %.o $(everything)
 	$(LD_TEST) -lcmocka -lpthread -ldl $(LIBS_MORE) $(LIBS) -o $@
 # With a store of its own.
 $B/test/fuzz/run_resident $B/fuzz_resident: \
-    $(filter-out %/resident.o %_store.o %_ask.o %_far.o,$(resident))
+    $(filter-out %/resident.o %_store.o %_ask.o %_far.o %_tools.o,$(resident))
 $B/test/fuzz/run_%: $B/test/fuzz/fuzz_%.o $B/test/fuzz/main.o $(everything)
 	$(LD_TEST) -lpthread $(LIBS) -o $@
 $B/test/replay: $B/test/replay.o $(everything)

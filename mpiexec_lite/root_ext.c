@@ -2,8 +2,10 @@
 #include "mpiexec_lite/root_impl.h"
 
 #include "mpiexec_lite/journal.h"
+#include "mpiexec_lite/naming.h"
 #include "mpiexec_lite/tools.h"
 #include "pmix_ext/ext.h"
+#include "pmix_ext/find.h"
 
 #include <errno.h>
 #include <time.h>
@@ -61,8 +63,16 @@ static int op_log(void *host, enum ext_log to, int priority, const char *nspace,
     return ENOTSUP;
 }
 
+/* Ours and root's; root is shown its own. */
+static int op_servers(void *host, uid_t uid, struct rendezvous **list)
+{
+    (void)host;
+    (void)uid;
+    return find_all(list, NULL);
+}
+
 static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now, .job = op_job,
-                                        .log = op_log };
+                                        .log = op_log, .servers = op_servers };
 
 int root_ext_init(struct root *r, struct err *e)
 {
@@ -70,17 +80,13 @@ int root_ext_init(struct root *r, struct err *e)
     return r->ext ? 0 : -1;
 }
 
-static void tell(void *host, const char *text)
-{
-    root_say(host, 1, "%s", text);
-}
-
 /* What cannot be is no reason to end the job. */
 static void open_socket(struct ev_loop *loop, ev_timer *w, int revents)
 {
     struct root *r = w->data;
-    struct tools_args args = { r->loop, r->node.server, r->node.buffer, NODE_BUFFER, tell, r,
-                               getppid(), r->hostname, r->jobid };
+    struct tools_args args = { .loop = r->loop, .server = r->node.server,
+                               .buffer = r->node.buffer, .size = NODE_BUFFER,
+                               .pid = getppid(), .hostname = r->hostname, .nspace = r->jobid };
     struct err e = { 0 };
 
     (void)loop;
@@ -88,6 +94,8 @@ static void open_socket(struct ev_loop *loop, ev_timer *w, int revents)
     r->tools = tools_new(&args, &e);
     if (!r->tools)
         root_say(r, 1, "no tools can connect: %s", e.text);
+    else if (r->naming)
+        naming_set_tools(r->naming, r->jobid, tools_path(r->tools));
 }
 
 /* A short job is over before it costs anything. */

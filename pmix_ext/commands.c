@@ -17,6 +17,7 @@ static const struct field connect_fields[] = {
 };
 
 static const struct field capabilities_fields[] = { STATUS, FIELD("commands"), FIELDS_END };
+static const struct field servers_fields[] = { STATUS, FIELD("servers"), FIELDS_END };
 
 static const struct arg query_args[] = { NEEDED("queries"), END };
 static const struct field query_fields[] = { STATUS, FIELD("results"), FIELDS_END };
@@ -33,5 +34,7 @@ const struct command ext_commands[] = {
       IN_SERVICE, FROM_TOOL, query_args, query_fields, ext_query },
     { { NULL, "pmix-log" }, { NULL, "pmix-log-response" },
       IN_SERVICE, FROM_TOOL, log_args, log_fields, ext_log },
+    { { NULL, "pmix-servers" }, { NULL, "pmix-servers-response" },
+      IN_SERVICE, FROM_TOOL, NO_ARGS, servers_fields, ext_servers },
 };
 const size_t ext_command_count = sizeof ext_commands / sizeof *ext_commands;

@@ -36,6 +36,7 @@ struct ext {
     uint64_t        gathered[EXT_GATHERED];      /* pmix-log: sums of texts of late */
     size_t          ngathered;
     struct buf      text;                /* a reply's, until it is made */
+    struct command *rows;                /* owned: of a resident server; or NULL */
 };
 
 static inline struct ext *ext_of(const struct request *rq)
@@ -56,6 +57,11 @@ enum outcome ext_refuse(struct request *rq, int status);
  * the reference.  REPLY, or FAILED: no memory. */
 enum outcome reply_json(struct request *rq, int field, json_t *value, struct err *e);
 
-command_fn ext_tool_connect, ext_capabilities, ext_query, ext_log;
+/* serve_resident.c: the rows of a resident server, malloc'ed; NULL: no memory. */
+struct command *ext_resident_rows(void);
+/* Whether this server serves a command; a resident one does not serve all. */
+bool ext_serves(const struct ext *x, const struct command *row);
+
+command_fn ext_tool_connect, ext_capabilities, ext_servers, ext_query, ext_log;
 
 #endif
