@@ -9,6 +9,9 @@
 V       ?= 0
 Q        = $(if $(filter 1,$V),,@printf '  %s  %s\n' $1 $@;)
 B       ?= build
+ifeq ($(strip $(B)),)
+override B := build
+endif
 PREFIX  ?= /usr/local
 DESTDIR ?=
 VERSION  = 0.1.0
@@ -125,8 +128,8 @@ $B/test/replay: $B/test/replay.o $(everything)
 
 # The simulator: the real core and the launcher's decisions, in one process.
 sim_src  = $(filter-out pmi2/client%.c pmi2/lib_%.c,$(wildcard wire/*.c pmi2/*.c pmix_ext/*.c)) \
-           $(patsubst %,mpiexec_lite/%.c,launch lease tree flow starting spawned bundle place plan \
-             env hosts hosts_text opts_file nearest) $(wildcard test/sim/*.c)
+           $(patsubst %,mpiexec_lite/%.c,launch lease tree flow starting spawned spawned_info binding \
+             bundle place plan env hosts hosts_text opts_file nearest) $(wildcard test/sim/*.c)
 $B/test/sim/sim: $(patsubst %.c,$B/%.o,$(sim_src))
 	$(LD_TEST) $(LIBS_SEAL) $(LIBS_JSON) $(LIBS_WIRE) -lm -o $@
 

@@ -56,6 +56,7 @@ static void app_clear(struct app *a)
     env_rules_clear(&a->env);
     free(a->wdir);
     free(a->path);
+    free(a->bind);
     free(a->host_list);
     free(a->nodes);
 }

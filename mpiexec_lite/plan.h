@@ -52,6 +52,7 @@ struct app {                 /* one block between ':' */
     struct env_rules env;
     char            *wdir;   /* NULL: the launcher's own directory */
     char            *path;   /* -path: colon list searched before PATH; or NULL */
+    char            *bind;   /* what its processes run on (binding.h), or NULL: as we do */
     char            *host_list;      /* -host as typed, or NULL */
     size_t          *nodes;  /* -host: indexes of plan.hosts that it may run on, in order;
                                 NULL: all of them */

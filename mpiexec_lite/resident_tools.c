@@ -67,14 +67,6 @@ static double op_now(void *host)
     return (double)time(NULL);
 }
 
-static const char *op_job(void *host, size_t i, int *size)
-{
-    (void)host;
-    (void)i;
-    *size = 0;
-    return NULL;
-}
-
 static int op_log_line(void *host, enum ext_log to, int priority, const char *nspace,
                        const char *line, size_t len)
 {
@@ -140,7 +132,7 @@ static int op_servers(void *host, uid_t uid, struct rendezvous **list)
     return g.n;
 }
 
-static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now, .job = op_job,
+static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now,
                                         .log = op_log_line, .servers = op_servers,
                                         .known_jobs = op_known_jobs };
 

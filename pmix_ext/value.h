@@ -52,8 +52,8 @@ int value_decode(pmix_data_type_t type, const char *text, size_t len, const char
 int value_decode_json(pmix_data_type_t type, json_t *json, const char *what, void *to,
                       struct err *e);
 
-/* Likewise a JSON array: *array, which may be NULL if it is empty, of *n; for
- * value_free_array. */
+/* Likewise a JSON array: *array of *n values, for value_free_array; NULL and 0 if it is
+ * empty, and after an error. */
 int value_decode_array(pmix_data_type_t type, const char *text, size_t len, const char *what,
                        void **array, size_t *n, struct err *e);
 int value_decode_array_json(pmix_data_type_t type, json_t *json, const char *what,
@@ -75,6 +75,12 @@ int value_compare(pmix_data_type_t type, const void *a, const void *b);
  * PMIX_INFO_PERSISTENT does not own its value. */
 void value_clear(pmix_data_type_t type, void *value);
 void value_free_array(pmix_data_type_t type, void *array, size_t n);
+
+/* The name of a type ("PMIX_UINT32"), or NULL. */
+const char *value_type_name(pmix_data_type_t type);
+/* What a value has of its type, as the functions above take it; NULL: behind a pointer that
+ * is NULL, or no type. */
+const void *value_content(const pmix_value_t *v);
 
 /* --- for people ------------------------------------------------------------------- */
 

@@ -449,8 +449,8 @@ static void test_limits(void **state)
     assert_int_equal(registry_wait(w.registry, &a, "x", 0, 0, &ticket, &e), 0);
     for (int i = 0; i < REGISTRY_JOBS + 1; i++) {
         snprintf(name, sizeof name, "%d", i);
-        assert_int_equal(registry_job(w.registry, &(struct reg_job){ .owner = 1001, .id = name, .tools = "",
-                         .host = "", .command = "" }, &e), i < REGISTRY_JOBS ? 0 : -1);
+        assert_int_equal(registry_job(w.registry, &(struct reg_job){ .owner = 1001, .id = name,
+                         .host = "", .command = "", .tools = "" }, &e), i < REGISTRY_JOBS ? 0 : -1);
     }
     assert_int_equal(store_commit(w.store, &e), 0);
     world_restart(&w);
