@@ -1,6 +1,6 @@
 /* proxy_impl.h - what the proxy's source files share: proxy.c (the loop, the set-up, the
- * end), proxy_job.c (a job's part here), proxy_survey.c (what its ranks use) and proxy_link.c
- * (messages from above and below). */
+ * end), proxy_job.c (a job's part here), proxy_survey.c (what its ranks use),
+ * proxy_tools.c (tools of its node) and proxy_link.c (messages from above and below). */
 #ifndef MPIEXEC_LITE_PROXY_IMPL_H
 #define MPIEXEC_LITE_PROXY_IMPL_H
 
@@ -9,6 +9,8 @@
 #include "mpiexec_lite/events.h"
 #include "mpiexec_lite/proxy.h"
 #include "mpiexec_lite/remote.h"
+#include "mpiexec_lite/tool_stream.h"
+#include "mpiexec_lite/tools.h"
 
 #include <limits.h>
 
@@ -43,6 +45,9 @@ struct proxy {
     struct buf      ended;           /* records of ranks that have, to be sent */
     struct msg      msg;             /* scratch */
     bool            tried;           /* the first below was started alone, as a trial */
+    struct tools   *tools;           /* whose socket is open; NULL: it is not */
+    struct tool_streams streams;     /* those of tools */
+    long long       tool_number;     /* of the last one */
     bool            grown, finishing, done;
     int             left;            /* processes that could not be killed, here and below */
 };
@@ -82,6 +87,13 @@ struct msg *proxy_job_message(struct proxy_job *j, const char *cmd);     /* prox
 /* proxy_survey.c: the message survey */
 int  proxy_survey(struct proxy *p, const struct msg *m, const char *payload, size_t len,
                   struct err *e);
+
+/* proxy_tools.c: the message tools; those about streams of tools */
+int  proxy_tools_open(struct proxy *p, const struct msg *m, const char *payload, size_t len,
+                      struct err *e);
+int  proxy_tools_told(struct proxy *p, const struct msg *m, const char *payload, size_t len,
+                      struct err *e);
+void proxy_tools_clear(struct proxy *p);
 
 /* proxy_link.c */
 extern const struct link_ops proxy_link_ops;

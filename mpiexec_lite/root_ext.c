@@ -1,17 +1,13 @@
-/* root_ext.c - the extended commands: what they ask of the launcher (ext_ops), and tools. */
+/* root_ext.c - the extended commands: what they ask of the launcher (ext_ops). */
 #include "mpiexec_lite/root_impl.h"
 
 #include "mpiexec_lite/journal.h"
-#include "mpiexec_lite/naming.h"
-#include "mpiexec_lite/tools.h"
 #include "pmix_ext/ext.h"
 #include "pmix_ext/find.h"
 
 #include <errno.h>
 #include <time.h>
 #include <unistd.h>
-
-static const double TOOLS_AFTER = 0.05;      /* seconds that a job is old before tools may come */
 
 static const char *op_hostname(void *host)
 {
@@ -64,43 +60,14 @@ static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now,
 
 int root_ext_init(struct root *r, struct err *e)
 {
+    root_tools_init(r);
     r->ext = ext_new(r->node.server, &ext_ops, r, e);
     return r->ext ? 0 : -1;
 }
 
-/* What cannot be is no reason to end the job. */
-static void open_socket(struct ev_loop *loop, ev_timer *w, int revents)
-{
-    struct root *r = w->data;
-    struct tools_args args = { .loop = r->loop, .server = r->node.server,
-                               .buffer = r->node.buffer, .size = NODE_BUFFER,
-                               .pid = getppid(), .hostname = r->hostname, .nspace = r->jobid };
-    struct err e = { 0 };
-
-    (void)loop;
-    (void)revents;
-    r->tools = tools_new(&args, &e);
-    if (!r->tools)
-        root_say(r, 1, "no tools can connect: %s", e.text);
-    else if (r->naming)
-        naming_set_tools(r->naming, r->jobid, tools_path(r->tools));
-}
-
-/* A short job is over before it costs anything. */
-void root_ext_open(struct root *r)
-{
-    if (r->plan->no_tools)
-        return;
-    ev_timer_init(&r->open_tools, open_socket, TOOLS_AFTER, 0.);
-    r->open_tools.data = r;
-    ev_timer_start(r->loop, &r->open_tools);
-}
-
 void root_ext_clear(struct root *r)
 {
-    if (r->loop)
-        ev_timer_stop(r->loop, &r->open_tools);
-    tools_free(r->tools);
+    root_tools_clear(r);
     ext_free(r->ext);
     root_surveys_clear(r);
 }

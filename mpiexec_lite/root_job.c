@@ -250,7 +250,7 @@ void root_job_start(struct root_job *j)
         if (!j->crew.ranks[i].pid && !j->crew.ranks[i].adopted)
             launch_never_ran(&j->launch, j->crew.ranks[i].rank);
     if (!j->number)
-        root_ext_open(r);
+        root_tools_open(r);
 }
 
 void root_job_not_started(struct root_job *j, int rank, const char *step, int errnum)
