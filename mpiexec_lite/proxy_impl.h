@@ -1,12 +1,14 @@
 /* proxy_impl.h - what the proxy's source files share: proxy.c (the loop, the set-up, the
- * end), proxy_job.c (a job's part here), proxy_survey.c (what its ranks use),
- * proxy_tools.c (tools of its node) and proxy_link.c (messages from above and below). */
+ * end), proxy_job.c (a job's part here), proxy_survey.c (what its ranks use), proxy_look.c
+ * (looks at files), proxy_tools.c (tools of its node) and proxy_link.c (messages from above
+ * and below). */
 #ifndef MPIEXEC_LITE_PROXY_IMPL_H
 #define MPIEXEC_LITE_PROXY_IMPL_H
 
 #include "mpiexec_lite/bundle.h"
 #include "mpiexec_lite/crew.h"
 #include "mpiexec_lite/events.h"
+#include "mpiexec_lite/glance.h"
 #include "mpiexec_lite/proxy.h"
 #include "mpiexec_lite/remote.h"
 #include "mpiexec_lite/tool_stream.h"
@@ -43,6 +45,7 @@ struct proxy {
     ev_io           on_signals, on_guard;
     ev_prepare      prepare;
     struct buf      ended;           /* records of ranks that have, to be sent */
+    struct glances  glances;
     struct msg      msg;             /* scratch */
     bool            tried;           /* the first below was started alone, as a trial */
     struct tools   *tools;           /* whose socket is open; NULL: it is not */
@@ -80,6 +83,8 @@ void proxy_job_start(struct proxy_job *j);
 int  proxy_job_begin(struct proxy_job *j, struct err *e);
 void proxy_job_sweep(struct proxy_job *j);
 void proxy_job_close_streams(struct proxy_job *j);
+/* The link can take more of its output. */
+void proxy_job_room(struct proxy_job *j);
 /* When all output of ranks here has been handed to the link: say so, once. */
 void proxy_job_say_quiet(struct proxy_job *j);
 struct msg *proxy_job_message(struct proxy_job *j, const char *cmd);     /* proxy->msg */
@@ -87,6 +92,9 @@ struct msg *proxy_job_message(struct proxy_job *j, const char *cmd);     /* prox
 /* proxy_survey.c: the message survey */
 int  proxy_survey(struct proxy *p, const struct msg *m, const char *payload, size_t len,
                   struct err *e);
+/* proxy_look.c */
+void proxy_look_init(struct proxy *p);
+int  proxy_look(struct proxy *p, const struct msg *m, struct err *e);    /* a message */
 
 /* proxy_tools.c: the message tools; those about streams of tools */
 int  proxy_tools_open(struct proxy *p, const struct msg *m, const char *payload, size_t len,

@@ -2,12 +2,15 @@
 #include "mpiexec_lite/root_impl.h"
 
 #include "mpiexec_lite/journal.h"
+#include "mpiexec_lite/tools.h"
 #include "pmix_ext/ext.h"
 #include "pmix_ext/find.h"
 
 #include <errno.h>
 #include <time.h>
 #include <unistd.h>
+
+static const double LINGER = 0.25;
 
 static const char *op_hostname(void *host)
 {
@@ -23,6 +26,16 @@ static double op_now(void *host)
     (void)host;
     clock_gettime(CLOCK_REALTIME, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static int op_where(void *host, const char *job, uint32_t rank)
+{
+    struct root *r = host;
+    const struct root_job *j = root_job_by_id(r, job);
+
+    if (!j || rank >= (uint32_t)j->bundle.place.size)
+        return -1;
+    return r->positions[placement_node(&j->bundle.place, (int)rank)];
 }
 
 /* For a reader who does not read, messages are lost rather than kept without end. */
@@ -54,15 +67,49 @@ static int op_servers(void *host, uid_t uid, struct rendezvous **list)
     return find_all(list, NULL);
 }
 
-static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now,
-                                        .facts = &root_facts, .log = op_log,
-                                        .servers = op_servers };
+static const struct ext_ops ext_ops = {
+    .hostname = op_hostname, .now = op_now, .facts = &root_facts, .where = op_where,
+    .watch = root_watch_output, .output_room = root_output_room, .log = op_log,
+    .order = root_order, .look = root_look, .servers = op_servers,
+};
 
 int root_ext_init(struct root *r, struct err *e)
 {
     root_tools_init(r);
+    root_look_init(r);
     r->ext = ext_new(r->node.server, &ext_ops, r, e);
     return r->ext ? 0 : -1;
+}
+
+static void on_linger(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    (void)loop;
+    (void)revents;
+    *(bool *)w->data = true;
+}
+
+/* What ranks wrote last is for tools as well, if they take it: a tool that takes nothing
+ * for LINGER seconds is not waited for. */
+void root_ext_linger(struct root *r)
+{
+    size_t left = 0, before;
+    bool due = false;
+    ev_timer timer;
+
+    if (!r->tools)
+        return;
+    ev_prepare_stop(r->loop, &r->prepare);       /* which would end the loop at once */
+    ev_timer_init(&timer, on_linger, LINGER, LINGER);
+    timer.data = &due;
+    ev_timer_start(r->loop, &timer);
+    before = tools_unsent(r->tools) + ext_held(r->ext);
+    while ((left = tools_unsent(r->tools) + ext_held(r->ext)) > 0 && !(due && left == before)) {
+        if (due)
+            before = left;
+        due = false;
+        ev_run(r->loop, EVRUN_ONCE);
+    }
+    ev_timer_stop(r->loop, &timer);
 }
 
 void root_ext_clear(struct root *r)
@@ -70,4 +117,5 @@ void root_ext_clear(struct root *r)
     root_tools_clear(r);
     ext_free(r->ext);
     root_surveys_clear(r);
+    glances_clear(&r->glances);
 }

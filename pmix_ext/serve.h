@@ -8,6 +8,7 @@
 
 #include "pmi2/core.h"
 #include "pmix_ext/after.h"
+#include "pmix_ext/event.h"
 #include "pmix_ext/ext.h"
 #include "pmix_ext/parts.h"
 #include "pmix_ext/query.h"
@@ -25,10 +26,23 @@ struct session {                         /* what the layer knows of a connection
     struct ext  *ext;                    /* borrowed */
     struct conn *conn;                   /* borrowed */
     struct party who;
+    bool         payload;                /* it takes bytes behind a frame */
     struct parts_list parts;             /* owned: replies that are on their way */
     double       log_at, log_left;       /* pmix-log: when it came last; bytes it may write */
+    int          at;                     /* where it is: the same number, the same node */
+    TAILQ_ENTRY(session) in_listening;   /* while it has registrations */
+    struct registrations registrations;  /* owned */
+    size_t       nregistrations, last_registration;  /* how many; the last id */
+    TAILQ_HEAD(, monitor) monitors;      /* owned: pmix-monitor */
+    size_t       nmonitors;
+    unsigned long long missed;           /* events that were dropped, and not told yet */
 };
 TAILQ_HEAD(sessions, session);
+
+struct pull;
+TAILQ_HEAD(pulls, pull);
+struct failure;                          /* event_system.c */
+TAILQ_HEAD(failures, failure);
 
 struct ext {
     struct server  *server;              /* borrowed */
@@ -42,6 +56,14 @@ struct ext {
     unsigned        tools;               /* numbers given to tools so far */
     uint64_t        gathered[EXT_GATHERED];      /* pmix-log: sums of texts of late */
     size_t          ngathered;
+    struct pulls    pulls;               /* owned: of output */
+    unsigned        pull_id;             /* of the last one */
+    struct sessions listening;           /* those that have asked for events */
+    struct events   kept;                /* owned: for those who ask later */
+    size_t          nkept, kept_bytes;
+    struct failures failures;            /* owned: of jobs that have not ended */
+    unsigned        looks;               /* numbers given to looks at files so far */
+    size_t          nfiles;              /* that are monitored */
     struct buf      text;                /* a reply's, until it is made */
     struct command *rows;                /* owned: of a resident server; or NULL */
 };
@@ -64,6 +86,10 @@ enum outcome ext_refuse(struct request *rq, int status);
  * the reference.  REPLY, or FAILED: no memory. */
 enum outcome reply_json(struct request *rq, int field, json_t *value, struct err *e);
 
+/* serve_iof.c: a connection ends; it can take more. */
+void iof_forget(struct session *s);
+void iof_drained(struct session *s);
+
 /* The node that the caller is on; -1: none that has ranks. */
 int session_node(const struct session *s);
 
@@ -72,7 +98,10 @@ struct command *ext_resident_rows(void);
 /* Whether this server serves a command; a resident one does not serve all. */
 bool ext_serves(const struct ext *x, const struct command *row);
 
-command_fn ext_tool_connect, ext_capabilities, ext_query, ext_resolve_peers, ext_resolve_nodes,
-           ext_log, ext_servers;
+command_fn ext_tool_connect, ext_capabilities, ext_query, ext_resolve_peers,
+           ext_resolve_nodes, ext_log, ext_iof_pull, ext_iof_deregister;
+command_fn ext_event_register, ext_event_deregister, ext_notify, ext_job_control, ext_monitor,
+           ext_heartbeat;
+command_fn ext_servers;
 
 #endif
