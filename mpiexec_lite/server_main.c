@@ -193,12 +193,19 @@ static int find_state(const struct request *rq, char *path, size_t size, struct 
     return rundir_check(path, 0700, e);
 }
 
+/* A server whose socket is elsewhere is nobody's to find, unless it is said where. */
+static bool takes_tools(const struct request *rq)
+{
+    return !rq->no_tools &&
+           (!rq->socket || getenv(rq->system ? "PMIX_SYSTEM_TMPDIR" : "PMIX_SERVER_TMPDIR"));
+}
+
 static int serve(const struct request *rq, int ready)
 {
     char socket_path[RUNDIR_PATH], state[PATH_MAX];
     struct resident_args args = { .system = rq->system, .socket = socket_path, .state = state,
                                   .listen = rq->listen, .munge_socket = rq->munge_socket,
-                                  .no_tools = rq->no_tools, .public_jobs = rq->public_jobs,
+                                  .no_tools = !takes_tools(rq), .public_jobs = rq->public_jobs,
                                   .verbose = rq->verbose };
     struct resident *r = NULL;
     struct err e = { 0 };
