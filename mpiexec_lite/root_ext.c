@@ -51,7 +51,7 @@ static int op_log(void *host, enum ext_log to, int priority, const char *nspace,
 
 static const struct ext_ops ext_ops = {
     .hostname = op_hostname, .now = op_now, .facts = &root_facts,
-    .watch = root_watch_output, .output_room = root_output_room, .log = op_log,
+    .watch = root_watch_output, .output_room = root_output_room, .push = root_push, .log = op_log,
     .order = root_order, .look = root_look,
 };
 

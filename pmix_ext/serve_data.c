@@ -8,6 +8,7 @@
 #include "pmix_ext/data.h"
 #include "pmix_ext/directives.h"
 #include "pmix_ext/info.h"
+#include "pmix_ext/support.h"
 #include "pmix_ext/value.h"
 
 #include <stdlib.h>
@@ -207,7 +208,7 @@ static int find_pmi(struct ext *x, const struct getting *g)
 enum { GET_NSPACE, GET_RANK, GET_KEY, GET_INFOS };
 enum { GET_VALUE_OUT = 1 };
 
-static const struct directive_rule get_rules[] = {
+const struct directive_rule get_rules[] = {
     DIRECTIVE(PMIX_TIMEOUT, PMIX_INT, struct getting, timeout),
     DIRECTIVE(PMIX_IMMEDIATE, PMIX_BOOL, struct getting, immediate),
     DIRECTIVE(PMIX_OPTIONAL, PMIX_BOOL, struct getting, optional),

@@ -7,6 +7,7 @@
 #include "pmix_ext/serve.h"
 
 #include "pmix_ext/directives.h"
+#include "pmix_ext/support.h"
 #include "pmix_ext/value.h"
 
 #include <stdlib.h>
@@ -281,7 +282,7 @@ static bool look_for_missing(struct gathering *g)
 
 struct fence_options { int timeout; };
 
-static const struct directive_rule rules[] = {
+const struct directive_rule fence_rules[] = {
     DIRECTIVE(PMIX_TIMEOUT, PMIX_INT, struct fence_options, timeout),
     DIRECTIVE_KNOWN(PMIX_COLLECT_DATA, PMIX_BOOL),           /* all of it is here */
     DIRECTIVE_KNOWN(PMIX_COLLECT_GENERATED_JOB_INFO, PMIX_BOOL),
@@ -351,7 +352,7 @@ enum outcome ext_fence(struct request *rq, struct err *e)
         return ext_refuse(rq, PMIX_ERR_BAD_PARAM);
     status = directives_read(&infos, arg[FENCE_INFOS].s, arg[FENCE_INFOS].len, "infos", e);
     if (status == PMIX_SUCCESS)
-        status = directives_take(&infos, "infos", rules, &options, e);
+        status = directives_take(&infos, "infos", fence_rules, &options, e);
     if (status != PMIX_SUCCESS)
         o = ext_refuse(rq, status);
     else if (options.timeout < 0)

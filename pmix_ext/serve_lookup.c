@@ -6,6 +6,7 @@
 #include "pmix_ext/serve_name.h"
 
 #include "pmix_ext/directives.h"
+#include "pmix_ext/support.h"
 #include "pmix_ext/value.h"
 
 #include <stdlib.h>
@@ -237,7 +238,7 @@ enum { NOT_WAITING = -1 };
 
 struct options { pmix_data_range_t range; int wait, timeout; };
 
-static const struct directive_rule rules[] = {
+const struct directive_rule lookup_rules[] = {
     DIRECTIVE(PMIX_RANGE, PMIX_DATA_RANGE, struct options, range),
     DIRECTIVE(PMIX_WAIT, PMIX_INT, struct options, wait),
     DIRECTIVE(PMIX_TIMEOUT, PMIX_INT, struct options, timeout),
@@ -259,7 +260,7 @@ static pmix_status_t take_options(struct lookup *l, const struct directives *inf
                                   struct err *e)
 {
     struct options o = { .wait = NOT_WAITING };
-    pmix_status_t status = directives_take(infos, "infos", rules, &o, e);
+    pmix_status_t status = directives_take(infos, "infos", lookup_rules, &o, e);
 
     if (status != PMIX_SUCCESS)
         return status;

@@ -8,6 +8,7 @@
 #include "pmix_ext/serve_name.h"
 
 #include "pmix_ext/directives.h"
+#include "pmix_ext/support.h"
 #include "pmix_ext/value.h"
 
 #include <stdlib.h>
@@ -217,7 +218,7 @@ static enum outcome no_memory(struct request *rq, struct publishing *p, struct e
 
 struct options { pmix_data_range_t range; pmix_persistence_t persistence; };
 
-static const struct directive_rule rules[] = {
+const struct directive_rule publish_rules[] = {
     DIRECTIVE(PMIX_RANGE, PMIX_DATA_RANGE, struct options, range),
     DIRECTIVE(PMIX_PERSISTENCE, PMIX_PERSIST, struct options, persistence),
     DIRECTIVE_KNOWN(PMIX_TIMEOUT, PMIX_INT),     /* the name server answers in time, or is lost */
@@ -333,7 +334,7 @@ static pmix_status_t take_directives(struct publishing *p, const struct directiv
                                      enum audience *who, struct err *e)
 {
     struct options o = { .range = PMIX_RANGE_SESSION, .persistence = PMIX_PERSIST_APP };
-    pmix_status_t status = directives_take(infos, "infos", rules, &o, e);
+    pmix_status_t status = directives_take(infos, "infos", publish_rules, &o, e);
 
     if (status == PMIX_SUCCESS)
         status = take_range(p, o.range, who, e);
