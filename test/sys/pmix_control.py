@@ -106,8 +106,8 @@ def signals(options):
     same((r.status, r.out.count(b"got USR2")), (0, 4), f"{r}")
 
 
-@rows([(f"R10-10: {word} of a job, its wildcard rank, by a tool, {w}", key, code, o) for w, o in WHERE
-       for word, key, code in (("terminate", TERM, 143), ("kill", KILL, 137))])
+@rows([(f"R10-10: {word} of a job, its wildcard rank, by a tool, {w}", key, code, o)
+       for w, o in WHERE for word, key, code in (("terminate", TERM, 143), ("kill", KILL, 137))])
 def end_job(key, code, options):
     ranks = Ranks(*options, "-n", 3)
     tool, name = Tool(ranks.job), ranks[0].nspace
