@@ -80,6 +80,7 @@ static void open_socket(struct ev_loop *loop, ev_timer *w, int revents)
     r->tools = tools_new(&args, &e);
     if (!r->tools)
         root_say(r, 1, "no tools can connect: %s", e.text);
+    rendezvous_tidy();
 }
 
 /* A short job is over before it costs anything. */
