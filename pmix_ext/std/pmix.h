@@ -1,0 +1,2 @@
+/* pmix.h - the name the standard has for it. */
+#include "../pmix_ext.h"
