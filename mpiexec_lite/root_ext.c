@@ -4,6 +4,7 @@
 #include "mpiexec_lite/tools.h"
 #include "pmix_ext/ext.h"
 
+#include <time.h>
 #include <unistd.h>
 
 static const char *op_hostname(void *host)
@@ -11,6 +12,15 @@ static const char *op_hostname(void *host)
     struct root *r = host;
 
     return r->hostname;
+}
+
+static double op_now(void *host)
+{
+    struct timespec t;
+
+    (void)host;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 static const char *op_job(void *host, size_t i, int *size)
@@ -26,7 +36,7 @@ static const char *op_job(void *host, size_t i, int *size)
     return NULL;
 }
 
-static const struct ext_ops ext_ops = { op_hostname, op_job };
+static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now, .job = op_job };
 
 int root_ext_init(struct root *r, struct err *e)
 {

@@ -262,6 +262,8 @@ void server_timer(struct server *s, unsigned id)
             name_done(a, NULL, NULL);
             return;
         }
+    if (s->layer_ops)
+        s->layer_ops->timer(s->layer, id);
 }
 
 /* --- asked ------------------------------------------------------------- */
@@ -278,7 +280,7 @@ static void wait_here(struct name_ask *a)
         name_done(a, NULL, NULL);
         return;
     }
-    a->timer = ++s->timer_id ? s->timer_id : ++s->timer_id;
+    a->timer = server_timer_id(s);
     s->ops.timer(s->host, a->timer, a->want.timeout);
 }
 

@@ -212,6 +212,11 @@ struct server {
 /* The row of a name on a wire, or NULL. */
 const struct command *server_find(const struct server *s, enum wire w, const char *name);
 struct job *job_named(struct server *s, const char *id);         /* or NULL */
+/* A number for a timer, never 0. */
+static inline unsigned server_timer_id(struct server *s)
+{
+    return ++s->timer_id ? s->timer_id : ++s->timer_id;
+}
 void server_log(struct server *s, enum log_level level, struct member *m,
                 const char *fmt, ...) PRINTF(4, 5);
 

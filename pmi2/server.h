@@ -116,6 +116,8 @@ struct layer_ops {
     void (*conn_drained)(void *layer, struct conn *c);
     /* A job ends; its connections have gone before. */
     void (*job_gone)(void *layer, struct job *j);
+    /* A timer is due that the core does not know. */
+    void (*timer)(void *layer, unsigned id);
 };
 
 struct server_options {

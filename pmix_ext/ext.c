@@ -57,7 +57,12 @@ static void job_gone(void *layer, struct job *j)
     (void)j;
 }
 
-static const struct layer_ops layer_ops = { conn_gone, conn_has_room, job_gone };
+static void timer_due(void *layer, unsigned id)
+{
+    afters_due(layer, id);
+}
+
+static const struct layer_ops layer_ops = { conn_gone, conn_has_room, job_gone, timer_due };
 
 /* --- replies ----------------------------------------------------------- */
 
@@ -114,6 +119,7 @@ struct ext *ext_new(struct server *s, const struct ext_ops *ops, void *host, str
     }
     *x = (struct ext){ .server = s, .ops = *ops, .host = host };
     TAILQ_INIT(&x->sessions);
+    TAILQ_INIT(&x->afters);
     if (server_add_commands(s, ext_commands, ext_command_count, e) < 0) {
         free(x);
         return NULL;

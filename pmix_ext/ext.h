@@ -17,6 +17,8 @@ struct ext;
 struct ext_ops {
     /* This host's name. */
     const char *(*hostname)(void *host);
+    /* Wall clock, seconds since 1970. */
+    double (*now)(void *host);
     /* The id of the i-th job that runs, and its number of ranks; NULL: there are no more. */
     const char *(*job)(void *host, size_t i, int *size);
 };

@@ -7,6 +7,7 @@
 #define PMIX_EXT_SERVE_H
 
 #include "pmi2/core.h"
+#include "pmix_ext/after.h"
 #include "pmix_ext/ext.h"
 
 #include <jansson.h>
@@ -27,6 +28,7 @@ struct ext {
     struct ext_ops  ops;
     void           *host;
     struct sessions sessions;            /* owned */
+    struct afters   afters;              /* that run; theirs who wait */
     unsigned        tools;               /* numbers given to tools so far */
     struct buf      text;                /* a reply's, until it is made */
 };
