@@ -191,6 +191,7 @@ static int take_fullinit(struct client *c, const struct msg *m, struct err *e)
     c->shows_abort = ext && has_word(ext, "abort-text");
     c->read_only = ext && has_word(ext, "read-only");
     c->copies = ext && has_word(ext, "kvs-copy");
+    c->extended = ext && has_word(ext, "pmix");
     if (ext && has_word(ext, "constants"))
         client_take_constants(c);
     return 0;
@@ -296,6 +297,18 @@ static int open_over(struct client *c, int fd, const struct client_id *id, struc
     return settle(c, fd < 0 ? -1 : client_greet(c, id, e), e);
 }
 
+int client_open_as(struct client *c, int fd, client_hello *hello, void *user, struct err *e)
+{
+    int rc = claim(c, e);
+
+    if (rc != 1)
+        return rc;
+    c->fd = fd;
+    framer_init(&c->framer, LIMIT_FRAME_LINK);
+    rc = greet(c, e);
+    return settle(c, rc == 0 ? hello(c, user, e) : rc, e);
+}
+
 int client_open_fd(struct client *c, int fd, const struct client_id *id, struct err *e)
 {
     int rc = claim(c, e);
@@ -335,7 +348,7 @@ void client_shut(struct client *c, enum client_state state)
     c->state = state;
     if (c->fd >= 0)
         shutdown(c->fd, SHUT_RDWR);      /* who reads or writes comes back */
-    while (c->ncalls) {
+    while (c->ncalls || c->served) {
         struct call *k;
 
         TAILQ_FOREACH(k, &c->calls, link)
