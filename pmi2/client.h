@@ -165,9 +165,10 @@ int client_greet(struct client *c, const struct client_id *id, struct err *e);
 int client_close(struct client *c, struct err *e);
 
 /* Tell the server that we abort, if it can be told within two seconds; no reply.
- * Later calls fail.  text: may be NULL; at most LIMIT_ABORT_TEXT bytes of it go.
+ * Later calls fail.  code: the job's exit status, for servers with extended commands; 0:
+ * none is said.  text: may be NULL; at most LIMIT_ABORT_TEXT bytes of it go.
  * True if the server has it and shows it to the user (extensions=abort-text). */
-bool client_abort(struct client *c, bool world, const char *text);
+bool client_abort(struct client *c, bool world, int code, const char *text);
 
 /* Where c stands. */
 enum client_state client_state(struct client *c);

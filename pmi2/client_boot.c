@@ -399,7 +399,7 @@ int client_close(struct client *c, struct err *e)
     return rc;
 }
 
-static int format_abort(bool world, const char *text, struct buf *out, struct err *e)
+static int format_abort(bool world, int code, const char *text, struct buf *out, struct err *e)
 {
     struct msg m;
     int rc;
@@ -407,6 +407,8 @@ static int format_abort(bool world, const char *text, struct buf *out, struct er
     msg_init(&m);
     msg_start(&m, "abort");
     msg_str(&m, "isworld", world ? "TRUE" : "FALSE");
+    if (code)
+        msg_int(&m, "exitcode", code);
     if (text && *text)
         msg_str(&m, "msg", text);
     rc = wire_v2.format(&m, CLIENT_REQUEST_MAX, out, e);
@@ -414,11 +416,12 @@ static int format_abort(bool world, const char *text, struct buf *out, struct er
     return rc;
 }
 
-bool client_abort(struct client *c, bool world, const char *text)
+bool client_abort(struct client *c, bool world, int code, const char *text)
 {
     struct err e = { ERR_NONE, "" };
     struct buf out = BUF_INIT;
-    bool sent = client_state(c) == CLIENT_UP && format_abort(world, text, &out, &e) == 0 &&
+    bool sent = client_state(c) == CLIENT_UP &&
+                format_abort(world, c->extended ? code : 0, text, &out, &e) == 0 &&
                 client_send(c, buf_bytes(&out), out.len, 2, &e) == 0;
 
     buf_clear(&out);
