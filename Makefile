@@ -63,9 +63,9 @@ $B/bin/mpiexec_lite $B/bin/pmi2_proxy: $(core) $(launcher) | $B/bin/.
 
 # Of the launcher it has what takes calls from other hosts.
 calls = address dialog gate handshake login login_line login_payload munge_helper munger now \
-        rundir sealed
+        sealed
 $B/bin/pmi2_server: $B/mpiexec_lite/server_main.o $(call obj,wire) $B/pmi2/names.o $(resident) \
-                    $(calls:%=$B/mpiexec_lite/%.o) | $B/bin/.
+                    $(calls:%=$B/mpiexec_lite/%.o) $B/pmix_ext/rundir.o | $B/bin/.
 	$(LD_PROGRAM) $(LIBS_SQL) $(LIBS_EV) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
 
 $B/lib/libpmi2.so.0: $(client_pic) pmi2/libpmi2.map | $B/lib/.
@@ -102,7 +102,8 @@ BUILD_PACKAGES = libc6-dev libev-dev libutf8proc-dev libsodium-dev libxxhash-dev
 DEMO_PACKAGES  = $(BUILD_PACKAGES) mpich libmpich-dev libpmi2-0-dev
 TEST_PACKAGES  = $(DEMO_PACKAGES) python3 libcmocka-dev valgrind clang llvm openmpi-bin \
                  libopenmpi-dev gcovr pkg-config man-db groff procps iproute2 munge libmunge2 \
-                 libhwloc15 faketime openssh-server openssh-client csh fish nftables
+                 libhwloc15 faketime openssh-server openssh-client csh fish nftables locales \
+                 libpmix-dev g++
 
 deps: ; @test/packages $(BUILD_PACKAGES)
 demo-deps: ; @test/packages $(DEMO_PACKAGES)
@@ -124,14 +125,14 @@ $B/test/replay: $B/test/replay.o $(everything)
 
 # The simulator: the real core and the launcher's decisions, in one process.
 sim_src  = $(filter-out pmi2/client%.c pmi2/lib_%.c,$(wildcard wire/*.c pmi2/*.c pmix_ext/*.c)) \
-           $(patsubst %,mpiexec_lite/%.c,launch lease tree flow starting spawned bundle place plan \
-             env hosts hosts_text opts_file nearest) $(wildcard test/sim/*.c)
+           $(patsubst %,mpiexec_lite/%.c,launch lease tree flow starting spawned spawned_info binding \
+             bundle place plan env hosts hosts_text opts_file nearest) $(wildcard test/sim/*.c)
 $B/test/sim/sim: $(patsubst %.c,$B/%.o,$(sim_src))
 	$(LD_TEST) $(LIBS_SEAL) $(LIBS_JSON) $(LIBS_WIRE) -lm -o $@
 
 fuzzers  = $(patsubst test/fuzz/fuzz_%.c,%,$(wildcard test/fuzz/fuzz_*.c))
 fuzzruns = $(fuzzers:%=$B/test/fuzz/run_%)
-systests = $(filter-out %/lib.py %/rawpmi.py %/spawnlib.py,$(wildcard test/sys/*.py))
+systests = $(filter-out %/lib.py %/rawpmi.py %/spawnlib.py %/pmixlib.py,$(wildcard test/sys/*.py))
 
 CHECKS   = test/torture/quick test/differential/quick test/sim/quick
 
@@ -201,7 +202,8 @@ cover: test-deps
 	@find build/cover -name '*.gcda' -delete 2>/dev/null || true
 	@$(MAKE) --no-print-directory B=build/cover HARDEN= CHECKS=test/differential/quick \
 	    CFLAGS='-O0 -g --coverage -fprofile-update=atomic' check-only
-	@gcovr -r . --object-directory build/cover -f 'wire/.*' -f 'pmi2/.*' -f 'mpiexec_lite/.*' -s
+	@gcovr -r . --object-directory build/cover -f 'wire/.*' -f 'pmi2/.*' -f 'pmix_ext/.*' \
+	    -f 'mpiexec_lite/.*' -s
 
 bench: all $B/test/sim/sim
 	@test/bench/run $B
@@ -226,13 +228,14 @@ DOCDIR  = $(PREFIX)/share/doc/mpiexec_lite
 UNITDIR = $(PREFIX)/lib/systemd
 D       = $(DESTDIR)
 install: all
-	install -d $D$(BINDIR) $D$(LIBDIR) $D$(PCDIR) $D$(INCDIR) $D$(MANDIR)/man1 $D$(MANDIR)/man3 \
+	install -d $D$(BINDIR) $D$(LIBDIR) $D$(PCDIR) $D$(INCDIR)/std $D$(MANDIR)/man1 $D$(MANDIR)/man3 \
 	    $D$(COMPDIR) $D$(DOCDIR) $D$(UNITDIR)/system $D$(UNITDIR)/user
 	install -m 755 $B/bin/mpiexec_lite $B/bin/pmi2_proxy $B/bin/pmi2_server $D$(BINDIR)
 	install -m 755 $B/lib/libpmi2.so.0 $D$(LIBDIR)
 	ln -sf libpmi2.so.0 $D$(LIBDIR)/libpmi2.so
 	install -m 644 $B/lib/libpmi2.a $D$(LIBDIR)
-	install -m 644 pmi2/pmi2.h $D$(INCDIR)
+	install -m 644 pmi2/pmi2.h $(wildcard pmix_ext/pmix_ext*.h) $D$(INCDIR)
+	install -m 644 $(wildcard pmix_ext/std/*.h) $D$(INCDIR)/std
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
 	    pmi2/pmi2.pc.in >$D$(PCDIR)/mpiexec_lite-pmi2.pc
 	install -m 644 $B/man/mpiexec_lite.1 mpiexec_lite/pmi2_proxy.1 mpiexec_lite/pmi2_server.1 \
@@ -241,7 +244,7 @@ install: all
 	install -m 644 $B/completion/mpiexec_lite $D$(COMPDIR)
 	for u in system user; do sed 's|@BINDIR@|$(BINDIR)|' mpiexec_lite/pmi2_server.$$u.service \
 	    >$D$(UNITDIR)/$$u/pmi2_server.service || exit 1; done
-	install -m 644 README COPYING wire/FORMAT pmi2/PEERS $D$(DOCDIR)
+	install -m 644 README COPYING wire/FORMAT pmi2/PEERS pmix_ext/PROTOCOL.md $D$(DOCDIR)
 # Put libpmi2 on the default path, where it takes the place of Slurm's.
 install-libpmi2: install
 	ln -sf mpiexec_lite/libpmi2.so.0 $D$(PREFIX)/lib/libpmi2.so.0

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUNDLE_VERSION 1     /* to be raised whenever a table changes */
+#define BUNDLE_VERSION 2     /* to be raised whenever a table changes */
 
 enum kind { BOOL, INT, UNSIGNED, SIZE, SECONDS, TEXT, OPTION, WORDS };
 
@@ -79,6 +79,7 @@ static const struct field app_fields[] = {
     FIELD("arguments", WORDS,  app, argv, 1, 1e9),
     FIELD("directory", OPTION, app, wdir, 0, 0),
     FIELD("path",      OPTION, app, path, 0, 0),
+    FIELD("binding",   OPTION, app, bind, 0, 0),
 };
 
 static const struct field env_fields[] = {
@@ -422,7 +423,7 @@ static bool get_apps(struct reader *r, struct bundle *b)
     long ranks = 0;
     size_t n;
 
-    if (!get_items(r, "program", 18, PLAN_RANKS_MAX, &n))
+    if (!get_items(r, "program", 19, PLAN_RANKS_MAX, &n))
         return false;
     b->envs = calloc(n, sizeof *b->envs);
     if (!b->envs)

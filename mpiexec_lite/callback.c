@@ -95,6 +95,7 @@ static int open_port(struct callback *c, struct err *e)
     socklen_t len = sizeof me;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
+    buf_reset(&c->addresses);
     if (fd < 0 || bind(fd, (struct sockaddr *)&me, len) < 0 ||
         getsockname(fd, (struct sockaddr *)&me, &len) < 0) {
         err_set(e, ERR_OTHER, "cannot open a call-back port: %s", strerror(errno));
@@ -132,6 +133,21 @@ struct callback *callback_new(struct ev_loop *loop, const struct callback_args *
         return c;
     callback_free(c);
     return NULL;
+}
+
+int callback_open(struct callback *c, int positions, struct err *e)
+{
+    int fd;
+
+    if (gate_is_open(c->gate)) {
+        gate_expect(c->gate, positions);
+        return 0;
+    }
+    fd = open_port(c, e);
+    if (fd < 0 || gate_open(c->gate, fd, positions, e) == 0)
+        return fd < 0 ? -1 : 0;
+    gate_stop(c->gate);
+    return -1;
 }
 
 const char *callback_addresses(const struct callback *c)

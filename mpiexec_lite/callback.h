@@ -31,6 +31,9 @@ struct callback;
 /* Listen, and see whether munge works.  NULL and e. */
 struct callback *callback_new(struct ev_loop *loop, const struct callback_args *args,
                               const struct callback_ops *ops, void *host, struct err *e);
+/* Servers of so many positions may call, also where the port had been closed: it is
+ * another one then, and munge is tried again.  0, or -1 and e. */
+int  callback_open(struct callback *c, int positions, struct err *e);
 /* Where to dial: "ADDRESS:PORT[,ADDRESS:PORT...]". */
 const char *callback_addresses(const struct callback *c);
 /* Nobody else is expected: close the port.  Streams that are open stay. */

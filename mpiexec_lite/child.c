@@ -107,22 +107,32 @@ static void exec_script(const struct child_spec *spec)
     execve(args[0], args, spec->envp);
 }
 
+/* All that comes before the program itself. */
+static int enter_place(const struct child_spec *spec, pid_t parent,
+                       volatile struct outcome_note *note)
+{
+    note->step = "set up";
+    if (set_up(spec, parent) < 0)
+        return -1;
+    note->step = "bind";
+    if (spec->cpus && sched_setaffinity(0, sizeof *spec->cpus, spec->cpus->part) < 0)
+        return -1;
+    note->step = "chdir";
+    return spec->dir ? chdir(spec->dir) : 0;
+}
+
 __attribute__((noreturn))
 static void run_child(const struct child_spec *spec, pid_t parent,
                       volatile struct outcome_note *note)
 {
     int why;
 
-    note->step = "set up";
-    if (set_up(spec, parent) == 0) {
-        note->step = "chdir";
-        if (!spec->dir || chdir(spec->dir) == 0) {
-            note->step = "exec";
-            sigprocmask(SIG_SETMASK, &spec->user->mask, NULL);
-            execve(spec->path, spec->argv, spec->envp);
-            if (errno == ENOEXEC)
-                exec_script(spec);
-        }
+    if (enter_place(spec, parent, note) == 0) {
+        note->step = "exec";
+        sigprocmask(SIG_SETMASK, &spec->user->mask, NULL);
+        execve(spec->path, spec->argv, spec->envp);
+        if (errno == ENOEXEC)
+            exec_script(spec);
     }
     why = errno;
     note->errnum = why ? why : ECANCELED;        /* another of many has set it meanwhile */

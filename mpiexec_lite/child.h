@@ -2,6 +2,7 @@
 #ifndef MPIEXEC_LITE_CHILD_H
 #define MPIEXEC_LITE_CHILD_H
 
+#include "mpiexec_lite/binding.h"
 #include "wire/err.h"
 
 #include <signal.h>
@@ -28,12 +29,13 @@ struct child_spec {
     const char  *dir;            /* NULL: the launcher's own */
     int          in, out, err;   /* descriptors that become 0, 1, 2; stay the caller's */
     int          keep;           /* a close-on-exec descriptor that the child keeps, or -1 */
+    const struct cpus *cpus;     /* processors that it may use; NULL: as we */
     const struct inherited *user;
 };
 
 /* Start it, in a process group of its own, to be killed when we die.  Returns
  * when the program runs (or could not be): its pid, or -1 with errno and *step
- * the name of what failed ("fork", "chdir", "exec"). */
+ * the name of what failed ("fork", "bind", "chdir", "exec"). */
 pid_t child_start(const struct child_spec *spec, const char **step);
 
 /* Many, without waiting for each: they execute side by side.  Not thread-safe, as it

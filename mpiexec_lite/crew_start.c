@@ -145,6 +145,7 @@ struct starts {
     struct crew    *crew;
     size_t          app;
     struct strlist  constants;   /* owned: what ranks of the block need not ask for */
+    struct binding  binding;     /* owned: what they run on */
     struct children children;
     struct start   *v;           /* owned; as many as children can have */
 };
@@ -182,6 +183,7 @@ static int begin_process(struct starts *s, struct rank *r, const struct rank_end
     struct child_spec spec = { .path = c->args.programs[s->app], .argv = app->argv.v,
                                .dir = app->wdir, .in = ends->in.theirs, .out = ends->out.theirs,
                                .err = ends->err.theirs, .keep = ends->pmi.theirs,
+                               .cpus = binding_of(&s->binding, (int)(r - c->ranks)),
                                .user = c->node->args.user };
 
     x->rank = r;
@@ -258,6 +260,26 @@ static bool end_all(struct starts *s)
     return ok;
 }
 
+/* What cannot be had is said, and they run as we do. */
+static void set_binding(struct starts *s)
+{
+    const struct crew *c = s->crew;
+    const char *how = c->args.plan->apps[s->app].bind;
+    struct node *n = c->node;
+    struct cpus allowed;
+    struct err e;
+    char text[400];
+
+    binding_clear(&s->binding);
+    if (!how || (binding_allowed(&allowed, &e) == 0 &&
+                 binding_init(&s->binding, how, BINDING_SYSTEM, &allowed, &e) == 0))
+        return;
+    binding_clear(&s->binding);
+    snprintf(text, sizeof text, "%s: processes are not bound: %s", n->args.hostname, e.text);
+    if (n->args.plan->verbose)
+        n->ops->tell(n->host, text);
+}
+
 static int set_block(struct starts *s, size_t app, struct err *e)
 {
     struct crew *c = s->crew;
@@ -270,6 +292,7 @@ static int set_block(struct starts *s, size_t app, struct err *e)
         local[i] = c->ranks[i].rank;
     k.local = local;
     s->app = app;
+    set_binding(s);
     strlist_clear(&s->constants);
     rc = env_add_constants(&k, &s->constants, e);
     free(local);
@@ -335,6 +358,7 @@ int crew_start(struct crew *c, struct err *e)
     end_all(&s);
     children_clear(&s.children);
     strlist_clear(&s.constants);
+    binding_clear(&s.binding);
     free(s.v);
     return rc < 0 ? -1 : 0;
 }

@@ -4,7 +4,7 @@
 #include "mpiexec_lite/dialog.h"
 #include "mpiexec_lite/naming.h"
 #include "mpiexec_lite/now.h"
-#include "mpiexec_lite/rundir.h"
+#include "pmix_ext/rundir.h"
 #include "wire/limits.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
 #include "mpiexec_lite/child.h"
 #include "mpiexec_lite/control.h"
 #include "mpiexec_lite/launch.h"
-#include "mpiexec_lite/rundir.h"
+#include "pmix_ext/rendezvous.h"
 #include "mpiexec_lite/sweep.h"
 #include "mpiexec_lite/usage.h"
 
@@ -277,8 +277,10 @@ static int conclude(struct front *f, int *signo)
     if (left)
         fprintf(stderr, "mpiexec_lite: cleanup incomplete: %d processes could not be killed\n",
                 left);
-    if (WIFSIGNALED(f->status))
+    if (WIFSIGNALED(f->status)) {        /* what it would have removed */
         rundir_sweep(f->args->root);
+        rendezvous_sweep(getpid());
+    }
     if (f->impatient && WIFSIGNALED(f->status)) {
         fprintf(stderr, "mpiexec_lite: the launcher's server process (pid %d) did not end the "
                 "job within %.0f s and was killed; the job was ended\n", (int)f->args->root,

@@ -230,6 +230,29 @@ static void on_tried(void *user, const struct munge_result *r)
     g->ops->tried(g->host, r->code == MUNGE_OK ? "" : r->text);
 }
 
+int gate_open(struct gate *g, int fd, int nodes, struct err *e)
+{
+    g->fd = fd;
+    g->args.conf.nodes = nodes;
+    ev_io_set(&g->readable, fd, EV_READ);
+    if (listen(fd, BACKLOG) < 0)
+        return err_set(e, ERR_OTHER, "the %s cannot listen: %s", g->args.name, strerror(errno));
+    if (munger_encode(g->munger, "", 0, g->args.conf.uid, on_tried, g, e) < 0)
+        return -1;
+    ev_io_start(g->loop, &g->readable);
+    return 0;
+}
+
+void gate_expect(struct gate *g, int nodes)
+{
+    g->args.conf.nodes = nodes;
+}
+
+bool gate_is_open(const struct gate *g)
+{
+    return g->fd >= 0;
+}
+
 struct gate *gate_new(struct ev_loop *loop, int fd, const struct gate_args *args,
                       const struct gate_ops *ops, void *host, struct err *e)
 {
@@ -240,19 +263,17 @@ struct gate *gate_new(struct ev_loop *loop, int fd, const struct gate_args *args
         err_set(e, ERR_NOMEM, "no memory for the %s", args->name);
         return NULL;
     }
-    *g = (struct gate){ .loop = loop, .args = *args, .ops = ops, .host = host, .fd = fd };
+    *g = (struct gate){ .loop = loop, .args = *args, .ops = ops, .host = host, .fd = -1 };
     TAILQ_INIT(&g->callers);
     LIST_INIT(&g->streams);
-    ev_io_init(&g->readable, on_caller, fd, EV_READ);
+    ev_init(&g->readable, on_caller);
     ev_timer_init(&g->again, on_again, 0., 0.);
     g->readable.data = g->again.data = g;
     g->munger = munger_new(loop, args->munge_socket, NULL);
-    if (!g->munger)
+    if (!g->munger) {
         err_set(e, ERR_NOMEM, "no memory for munge");
-    else if (listen(fd, BACKLOG) < 0)
-        err_set(e, ERR_OTHER, "the %s cannot listen: %s", args->name, strerror(errno));
-    else if (munger_encode(g->munger, "", 0, args->conf.uid, on_tried, g, e) == 0) {
-        ev_io_start(loop, &g->readable);
+        close(fd);
+    } else if (gate_open(g, fd, args->conf.nodes, e) == 0) {
         return g;
     }
     gate_free(g);

@@ -14,7 +14,7 @@ struct gate_ops {
     void (*accepted)(void *host, int node, uid_t uid, const char *from, int fd);
     /* A true proxy that cannot be let in: it will not come.  NULL: it is only logged. */
     void (*refused)(void *host, int node, const char *why);
-    /* Does munge work here?  "" if so.  Called once, later. */
+    /* Does munge work here?  "" if so.  Called once, later, for each time that it listens. */
     void (*tried)(void *host, const char *why);
     /* A line; 3 a second at most, as strangers can make them. */
     void (*log)(void *host, const char *text);
@@ -31,6 +31,12 @@ struct gate;
 /* fd is taken: bound; it will listen.  ops and host are borrowed.  NULL and e. */
 struct gate *gate_new(struct ev_loop *loop, int fd, const struct gate_args *args,
                       const struct gate_ops *ops, void *host, struct err *e);
+/* After gate_stop: listen again, at fd (taken), for so many nodes (conf.nodes), and see
+ * again whether munge works.  0, or -1 and e. */
+int  gate_open(struct gate *g, int fd, int nodes, struct err *e);
+/* There are more nodes: they may come too. */
+void gate_expect(struct gate *g, int nodes);
+bool gate_is_open(const struct gate *g);
 /* Nobody else is expected: close the port.  Streams that are open stay. */
 void gate_stop(struct gate *g);
 /* NULL is fine. */

@@ -5,7 +5,7 @@
 #include "mpiexec_lite/fatal.h"
 #include "mpiexec_lite/naming_far.h"
 #include "mpiexec_lite/now.h"
-#include "mpiexec_lite/rundir.h"
+#include "pmix_ext/rundir.h"
 #include "wire/limits.h"
 
 #include <stdio.h>

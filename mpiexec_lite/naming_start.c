@@ -1,7 +1,7 @@
 /* naming_start.c - see naming_start.h */
 #include "mpiexec_lite/naming_start.h"
 
-#include "mpiexec_lite/rundir.h"
+#include "pmix_ext/rundir.h"
 #include "mpiexec_lite/stage.h"
 
 #include <errno.h>

@@ -255,6 +255,15 @@ const struct option opts_table[] = {
               "if none does; none: names stay in this launcher.",
       .more = "Programs of different launchers find each other by published names only "
               "with it." },
+    { .names = { "disable-tools" }, .section = SECTION_PMI,
+      .set = opts_set_switch, JOB(no_tools), .value = true,
+      .help = "Let no tool (debugger, monitor, pmix_tool) connect; no socket is opened for them." },
+    { .names = { "log-dir" }, .arg = "DIR", .section = SECTION_PMI,
+      .set = opts_set_text, JOB(log_dir),
+      .help = "Keep what programs and tools log for the record of their job, or for all "
+              "jobs, in files of this folder.",
+      .more = "JOBID.record and store, with a line of JSON for each entry (PMIX_LOG_JOB_RECORD, "
+              "PMIX_LOG_GLOBAL_DATASTORE).  Without it such entries are refused." },
 
     { .names = { "pmi_args" }, .arg = "PORT", .section = SECTIONS,
       .set = opts_set_count, JOB(single),

@@ -140,6 +140,7 @@ static void forward(struct stream *st, const char *data, size_t len)
         return;
     if (o->direct) {
         sink_write(s, data, len);
+        s->line.open = data[len - 1] == '\n' ? NULL : &st->iof;
         return;
     }
     text = label_of(st, &label);

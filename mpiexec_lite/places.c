@@ -212,6 +212,29 @@ void places_go_on(struct places *p)
         sink_go_on(&x->sink);
 }
 
+/* What ranks have not ended stands apart. */
+static void end_open_line(struct sink *s)
+{
+    if (s->line.open)
+        buf_char(&s->out, '\n');
+    s->line.open = NULL;
+}
+
+bool places_line(struct places *p, bool errors, const char *line, size_t len)
+{
+    struct sink *s = errors ? p->errors : &p->out;
+
+    if (s->dead || s->out.len > TELL_AT_MOST)
+        return false;
+    end_open_line(s);
+    buf_add(&s->out, line, len);
+    buf_char(&s->out, '\n');
+    if (s->out.failed)
+        on_failed(p, s, ENOMEM);
+    sink_flush(s);
+    return true;
+}
+
 void places_tell(struct places *p, const char *line)
 {
     struct sink *s = p->errors;
@@ -225,9 +248,7 @@ void places_tell(struct places *p, const char *line)
     if (p->untold)
         buf_printf(&s->out, "mpiexec_lite: (%lu messages lost)\n", p->untold);
     p->untold = 0;
-    if (s->line.open)
-        buf_char(&s->out, '\n');
-    s->line.open = NULL;
+    end_open_line(s);
     buf_printf(&s->out, "mpiexec_lite: %s\n", line);
     if (s->out.failed) {                 /* no memory: a message is worth a direct write */
         dprintf(STDERR_FILENO, "mpiexec_lite: %s\n", line);

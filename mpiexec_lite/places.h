@@ -62,6 +62,9 @@ void places_flush(struct places *p);
 bool places_flushed(const struct places *p);     /* nothing waits to be written */
 bool places_full(const struct places *p);        /* some place waits for its reader */
 void places_go_on(struct places *p);             /* ops.send can take more */
+/* Write a line as it is to stdout or stderr, behind what ranks wrote there.  False: so much
+ * waits to be written that it is lost. */
+bool places_line(struct places *p, bool errors, const char *line, size_t len);
 /* Write a line of our own to stderr, behind what ranks wrote there. */
 void places_tell(struct places *p, const char *line);
 

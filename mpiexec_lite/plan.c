@@ -56,6 +56,7 @@ static void app_clear(struct app *a)
     env_rules_clear(&a->env);
     free(a->wdir);
     free(a->path);
+    free(a->bind);
     free(a->host_list);
     free(a->nodes);
 }
@@ -169,6 +170,7 @@ void plan_clear(struct plan *p)
     free(p->stdin_file);
     free(p->trace);
     free(p->nameserver);
+    free(p->log_dir);
     free(p->single_id);
     strlist_clear(&p->warnings);
     plan_init(p);

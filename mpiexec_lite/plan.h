@@ -52,6 +52,7 @@ struct app {                 /* one block between ':' */
     struct env_rules env;
     char            *wdir;   /* NULL: the launcher's own directory */
     char            *path;   /* -path: colon list searched before PATH; or NULL */
+    char            *bind;   /* what its processes run on (binding.h), or NULL: as we do */
     char            *host_list;      /* -host as typed, or NULL */
     size_t          *nodes;  /* -host: indexes of plan.hosts that it may run on, in order;
                                 NULL: all of them */
@@ -114,6 +115,8 @@ struct plan {
     int              pmi1_subversion;    /* 1, or 2 by -pmi1-groups */
     char            *nameserver; /* -nameserver: none, auto, start, a path,
                                     HOST:PORT; NULL: auto */
+    bool             no_tools;   /* -disable-tools: no tool can connect */
+    char            *log_dir;    /* -log-dir: for what is logged; NULL: nowhere */
     enum outcome_policy policy;  /* -end-on-nonzero */
     bool             keep_going; /* -disable-auto-cleanup */
     bool             print_all_exitcodes;

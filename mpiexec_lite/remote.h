@@ -25,6 +25,8 @@ struct remote_ops {
     /* It was up, and is gone, with all below it. */
     void (*lost)(void *host, int position, const char *why);
     void (*tell)(void *host, const char *text);
+    /* manual: a line for stdout.  NULL: there is no such launcher here. */
+    void (*print)(void *host, const char *line);
 };
 
 struct remotes_args {

@@ -195,7 +195,24 @@ static int stage(struct remote *r, struct err *e)
     return 0;
 }
 
-/* The program for one host; with manual the user runs it. */
+/* manual: the user runs it. */
+static int print_command(const struct remotes_args *a, const struct strlist *argv, struct err *e)
+{
+    struct buf line = BUF_INIT;
+    int rc = 0;
+
+    buf_str(&line, "HYDRA_LAUNCH:");
+    for (size_t i = 0; i < argv->n; i++)
+        buf_printf(&line, " %s", argv->v[i]);
+    if (line.failed)
+        rc = err_set(e, ERR_NOMEM, "no memory for a command");
+    else
+        a->ops->print(a->host, buf_bytes(&line));
+    buf_clear(&line);
+    return rc;
+}
+
+/* The program for one host; with manual only its words. */
 static int run_command(struct remote *r, const struct ends *theirs, struct err *e)
 {
     const struct remotes_args *a = &r->all->args;
@@ -206,10 +223,7 @@ static int run_command(struct remote *r, const struct ends *theirs, struct err *
                             a->connect ? &call : NULL, &argv, e);
 
     if (rc == 0 && o->launcher == LAUNCHER_MANUAL) {
-        printf("HYDRA_LAUNCH:");
-        for (size_t i = 0; i < argv.n; i++)
-            printf(" %s", argv.v[i]);
-        printf("\n");
+        rc = print_command(a, &argv, e);
     } else if (rc == 0) {
         rc = run_launcher(r, &argv, theirs, e);
     }

@@ -41,12 +41,14 @@ void remotes_start_more(struct remotes *rs)
 {
     bool manual = rs->args.plan->remote.launcher == LAUNCHER_MANUAL && rs->next < rs->n;
 
-    while (rs->next < rs->n && (manual || may_start(rs)))
-        start_one(rs->v[rs->next++]);
-    if (manual) {
-        printf("HYDRA_LAUNCH_END\n");
-        fflush(stdout);
+    while (rs->next < rs->n && (manual || may_start(rs))) {
+        struct remote *r = rs->v[rs->next++];
+
+        if (r->state == REMOTE_WAITING)  /* else it is not wanted any more */
+            start_one(r);
     }
+    if (manual)
+        rs->args.ops->print(rs->args.host, "HYDRA_LAUNCH_END");
     remotes_show_noise(rs);
 }
 
@@ -200,10 +202,11 @@ void remotes_refuse(struct remotes *rs, int position, const char *why)
     struct remote *r = remotes_towards(rs, position);
     char text[500];
 
-    if (!r || r->state != REMOTE_STARTING)
+    if (!r || (r->state != REMOTE_STARTING && r->state != REMOTE_WAITING))
         return;
     snprintf(text, sizeof text, "%s: %s", r->where->name, why);
     remote_failed(r, text);
+    remotes_start_more(rs);
 }
 
 /* --- the whole --------------------------------------------------------- */

@@ -3,7 +3,7 @@
 
 #include "mpiexec_lite/gate.h"
 #include "mpiexec_lite/now.h"
-#include "mpiexec_lite/rundir.h"
+#include "pmix_ext/rundir.h"
 #include "wire/limits.h"
 
 #include <errno.h>

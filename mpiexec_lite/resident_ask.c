@@ -2,7 +2,7 @@
 #include "mpiexec_lite/resident_ask.h"
 
 #include "mpiexec_lite/now.h"
-#include "mpiexec_lite/rundir.h"
+#include "pmix_ext/rundir.h"
 #include "wire/limits.h"
 #include "wire/msg.h"
 #include "wire/utf8.h"

@@ -1,11 +1,15 @@
 /* root_ext.c - the extended commands: what they ask of the launcher (ext_ops), and tools. */
 #include "mpiexec_lite/root_impl.h"
 
+#include "mpiexec_lite/journal.h"
 #include "mpiexec_lite/tools.h"
 #include "pmix_ext/ext.h"
 
+#include <errno.h>
 #include <time.h>
 #include <unistd.h>
+
+static const double TOOLS_AFTER = 0.05;      /* seconds that a job is old before tools may come */
 
 static const char *op_hostname(void *host)
 {
@@ -36,7 +40,29 @@ static const char *op_job(void *host, size_t i, int *size)
     return NULL;
 }
 
-static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now, .job = op_job };
+/* For a reader who does not read, messages are lost rather than kept without end. */
+static int op_log(void *host, enum ext_log to, int priority, const char *nspace,
+                  const char *line, size_t len)
+{
+    struct root *r = host;
+
+    switch (to) {
+    case EXT_LOG_STDOUT:
+        return places_line(&r->places, false, line, len) ? 0 : EAGAIN;
+    case EXT_LOG_STDERR:
+        return places_line(&r->places, true, line, len) ? 0 : EAGAIN;
+    case EXT_LOG_SYSLOG:
+        return journal_syslog(priority, line, len);
+    case EXT_LOG_RECORD:
+        return journal_write(r->plan->log_dir, nspace, line, len);
+    case EXT_LOG_STORE:
+        return journal_write(r->plan->log_dir, NULL, line, len);
+    }
+    return ENOTSUP;
+}
+
+static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now, .job = op_job,
+                                        .log = op_log };
 
 int root_ext_init(struct root *r, struct err *e)
 {
@@ -49,20 +75,35 @@ static void tell(void *host, const char *text)
     root_say(host, 1, "%s", text);
 }
 
-/* After the ranks were started; what cannot be is no reason to end the job. */
-void root_ext_open(struct root *r)
+/* What cannot be is no reason to end the job. */
+static void open_socket(struct ev_loop *loop, ev_timer *w, int revents)
 {
+    struct root *r = w->data;
     struct tools_args args = { r->loop, r->node.server, r->node.buffer, NODE_BUFFER, tell, r,
-                               getppid() };
+                               getppid(), r->hostname, r->jobid };
     struct err e = { 0 };
 
+    (void)loop;
+    (void)revents;
     r->tools = tools_new(&args, &e);
     if (!r->tools)
         root_say(r, 1, "no tools can connect: %s", e.text);
 }
 
+/* A short job is over before it costs anything. */
+void root_ext_open(struct root *r)
+{
+    if (r->plan->no_tools)
+        return;
+    ev_timer_init(&r->open_tools, open_socket, TOOLS_AFTER, 0.);
+    r->open_tools.data = r;
+    ev_timer_start(r->loop, &r->open_tools);
+}
+
 void root_ext_clear(struct root *r)
 {
+    if (r->loop)
+        ev_timer_stop(r->loop, &r->open_tools);
     tools_free(r->tools);
     ext_free(r->ext);
 }

@@ -70,26 +70,46 @@ static void number(struct root *r, size_t from)
 
 int root_hosts_add(struct root *r, const struct plan *wanted, struct err *e)
 {
-    enum launcher how = r->plan->remote.launcher;
     size_t from = r->plan->nhosts;
     int first = r->servers, servers = first;
 
-    if (how != LAUNCHER_SSH && how != LAUNCHER_FORK)
-        return err_set(e, ERR_OTHER, "%s is none of the hosts of this run, and -launcher %s "
-                       "cannot reach more", wanted->hosts[from].name,
-                       how == LAUNCHER_TCP ? "tcp" : "manual");
     if (root_write_bundle(r, wanted, e) < 0)             /* else nothing has changed */
         return -1;
     r->below.args.bundle = buf_bytes(&r->bundle);
     r->below.args.bundle_len = r->bundle.len;
     for (size_t i = from; i < wanted->nhosts; i++)
         servers += !wanted->hosts[i].local;
-    if (grow(r, servers, wanted->nhosts) < 0 || plan_copy_hosts(r->plan, wanted, from) < 0)
+    if (servers > first && root_await_calls(r, servers, e) < 0)
+        return -1;
+    if (grow(r, servers, wanted->nhosts) < 0 || plan_copy_hosts(r->plan, wanted, from) < 0) {
+        root_check_calls(r);
         return no_memory(e);
+    }
     r->main->bundle.plan.hosts = r->plan->hosts;         /* lent */
     r->main->bundle.plan.nhosts = r->plan->nhosts;
     number(r, from);
     return remotes_add(&r->below, first, r->servers - first) < 0 ? no_memory(e) : 0;
+}
+
+static bool is_away(const struct root *r, int position)
+{
+    return !r->at[position].lost && r->at[position].state == AT_AWAY;
+}
+
+bool root_hosts_awaited(const struct root *r)
+{
+    for (int i = r->tree.n; i < r->servers; i++)
+        if (is_away(r, i))
+            return true;
+    return false;
+}
+
+/* From the last one on: of those that have to wait for others none is started. */
+void root_hosts_refuse(struct root *r, const char *why)
+{
+    for (int i = r->servers; i-- > r->tree.n;)
+        if (is_away(r, i))
+            remotes_refuse(&r->below, i, why);
 }
 
 bool root_host_awaited(const struct root *r, int position)
@@ -123,6 +143,7 @@ bool root_host_failed(struct root *r, int position, const char *why)
     r->at[position].lost = true;
     free(r->at[position].why);
     r->at[position].why = strdup(why);
+    root_check_calls(r);
     root_ask_again(r);
     return true;
 }

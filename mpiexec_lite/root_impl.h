@@ -83,6 +83,7 @@ struct root {
     struct foreign   *foreign;   /* links to other launchers; NULL: there can be none */
     struct ext       *ext;       /* the extended commands */
     struct tools     *tools;     /* whose socket is open; NULL: it is not */
+    ev_timer          open_tools;        /* it is to be */
     struct root_timers timers;   /* of the core */
     struct position  *at;        /* by position */
     int              *positions; /* by node */
@@ -169,6 +170,9 @@ bool root_host_awaited(const struct root *r, int position);      /* it may come 
 void root_host_ready(struct root *r, int position);
 /* False: it is none of these. */
 bool root_host_failed(struct root *r, int position, const char *why);
+bool root_hosts_awaited(const struct root *r);   /* any of them */
+/* None of those that are awaited will come. */
+void root_hosts_refuse(struct root *r, const char *why);
 
 /* root_new.c */
 void root_ask_again(struct root *r);             /* for those that wait for hosts */
@@ -224,6 +228,10 @@ void root_write_trace(struct root *r, struct buf *line);
 /* root_spread.c */
 int  root_spread_init(struct root *r, struct err *e);
 void root_check_ready(struct root *r);
+/* tcp, manual: servers of so many positions may call. */
+int  root_await_calls(struct root *r, int positions, struct err *e);
+/* Somebody has come, or will not: is anybody else expected? */
+void root_check_calls(struct root *r);
 void root_progress_end(struct root *r);
 /* A server of ours is up: who is below it, once that is known. */
 void root_grow(struct root *r, struct remote *x);

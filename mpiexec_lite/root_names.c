@@ -3,7 +3,7 @@
 #include "mpiexec_lite/root_impl.h"
 
 #include "mpiexec_lite/naming.h"
-#include "mpiexec_lite/rundir.h"
+#include "pmix_ext/rundir.h"
 
 #include <stdlib.h>
 #include <string.h>

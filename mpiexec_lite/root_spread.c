@@ -136,9 +136,15 @@ static void refused(void *host, int position, const char *why)
     remotes_refuse(&((struct root *)host)->below, position, why);
 }
 
+/* Once ranks run, it is those who start more that cannot. */
 static void no_munge(void *host, const char *why)
 {
-    root_broken(host, EXIT_LAUNCHER, why);
+    struct root *r = host;
+
+    if (r->main->started)
+        root_hosts_refuse(r, why);
+    else
+        root_broken(r, EXIT_LAUNCHER, why);
 }
 
 static void log_callback(void *host, const char *text)
@@ -151,20 +157,34 @@ static const struct callback_ops callback_ops = {
     .log = log_callback,
 };
 
-static int listen_for_callbacks(struct root *r, struct remotes_args *args, struct err *e)
+static bool calls_back(const struct root *r)
 {
-    const struct launch_options *o = &r->plan->remote;
-    struct callback_args how = { r->jobid, r->tree.n, o->munge_socket };
+    enum launcher how = r->plan->remote.launcher;
 
-    if (root_is_alone(r) || (o->launcher != LAUNCHER_TCP && o->launcher != LAUNCHER_MANUAL))
+    return how == LAUNCHER_TCP || how == LAUNCHER_MANUAL;
+}
+
+int root_await_calls(struct root *r, int positions, struct err *e)
+{
+    struct callback_args how = { r->jobid, positions, r->plan->remote.munge_socket };
+
+    if (!calls_back(r))
         return 0;
-    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);      /* keys are in our memory */
-    r->callback = callback_new(r->loop, &how, &callback_ops, r, e);
+    if (!r->callback)
+        r->callback = callback_new(r->loop, &how, &callback_ops, r, e);
+    else if (callback_open(r->callback, positions, e) < 0)
+        return -1;
     if (!r->callback)
         return -1;
-    args->connect = callback_addresses(r->callback);
-    args->job = r->jobid;
+    r->below.args.connect = callback_addresses(r->callback);
+    r->below.args.job = r->jobid;
     return 0;
+}
+
+void root_check_calls(struct root *r)
+{
+    if (r->connected >= r->tree.n - 1 && !root_hosts_awaited(r))
+        callback_stop(r->callback);
 }
 
 int root_spread_init(struct root *r, struct err *e)
@@ -175,12 +195,14 @@ int root_spread_init(struct root *r, struct err *e)
                                  .user = &r->user, .ops = &root_remote_ops, .host = r };
     int first, n;
 
-    if (listen_for_callbacks(r, &args, e) < 0)
-        return -1;
+    if (calls_back(r))                   /* also later: keys will be in our memory */
+        prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     r->progress.data = r->trial.data = r;
     ev_timer_init(&r->progress, on_progress, 0., 0.);
     ev_timer_init(&r->trial, on_trial, 0., 0.);
     remotes_init(&r->below, &args);
+    if (!root_is_alone(r) && root_await_calls(r, r->tree.n, e) < 0)
+        return -1;
     r->tree.width = r->below.args.tree.width = tree_width(r->plan);
     if (root_is_alone(r) || !r->tree.width || r->plan->remote.launcher == LAUNCHER_FORK) {
         decide(r, r->tree.width);

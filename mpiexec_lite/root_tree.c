@@ -3,6 +3,7 @@
 #include "mpiexec_lite/root_impl.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 bool root_is_alone(const struct root *r)
 {
@@ -50,8 +51,7 @@ void root_server_connected(struct root *r, int position)
     r->at[position].state = AT_CONNECTED;
     if (!r->connected++)
         r->first_up = root_now(r);
-    if (r->connected == r->tree.n - 1)
-        callback_stop(r->callback);
+    root_check_calls(r);
     root_say(r, 2, "launch: %s answers", host_at(r, position));
 }
 
@@ -160,6 +160,15 @@ void root_drop_silent(struct root *r)
     }
 }
 
+/* A command that nobody sees would be waited for in vain. */
+static void remote_print(void *host, const char *line)
+{
+    struct root *r = host;
+
+    if (!places_line(&r->places, false, line, strlen(line)))
+        root_tell(r, "%s", line);
+}
+
 static void remote_connected(void *host, int position)
 {
     struct root *r = host;
@@ -185,5 +194,5 @@ static void remote_tell(void *host, const char *text)
 
 const struct remote_ops root_remote_ops = {
     .message = root_told, .connected = remote_connected, .failed = remote_failed,
-    .lost = remote_lost, .tell = remote_tell,
+    .lost = remote_lost, .tell = remote_tell, .print = remote_print,
 };

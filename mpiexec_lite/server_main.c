@@ -1,7 +1,7 @@
 /* server_main.c - the program pmi2_server: what is asked for, and where things are. */
 #include "mpiexec_lite/resident.h"
 #include "mpiexec_lite/resident_ask.h"
-#include "mpiexec_lite/rundir.h"
+#include "pmix_ext/rundir.h"
 
 #include <errno.h>
 #include <fcntl.h>

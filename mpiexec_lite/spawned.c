@@ -1,16 +1,16 @@
 /* spawned.c - see spawned.h */
 #include "mpiexec_lite/spawned.h"
 
+#include "mpiexec_lite/binding.h"
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/hosts.h"
-#include "mpiexec_lite/opts_table.h"
+#include "mpiexec_lite/spawned_info.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* --- soft -------------------------------------------------------------- */
 
@@ -122,17 +122,13 @@ static int set_nodes(struct app *a, struct plan *p, const char *list, const char
     return rc;
 }
 
-/* A file of the launcher's host; a pipe could keep all of it waiting. */
+/* Of a file of the launcher's host. */
 static int set_nodes_file(struct app *a, struct plan *p, const char *path,
                           const struct spawned_hosts *hosts, struct err *e)
 {
     struct buf text = BUF_INIT;
-    struct stat st;
-    int rc;
+    int rc = spawned_read_file(path, &text, e);
 
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-        return err_set(e, ERR_INVALID_VAL, "%.120s: not a regular file", path);
-    rc = opts_file_read(path, &text, e);
     if (rc == 0)
         rc = set_nodes(a, p, buf_bytes(&text), path, hosts, e);
     buf_clear(&text);
@@ -188,32 +184,6 @@ static int set_env(struct strlist *env, const char *lines, struct err *e)
     return 0;
 }
 
-static bool is_known(const char *key)
-{
-    static const char *const known[] = { "wdir", "path", "host", "hosts", "hostfile", "soft",
-                                         "env" };
-
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (!strcmp(key, known[i]))
-            return true;
-    return false;
-}
-
-static int note_unknown(struct plan *p, const struct spawn_command *c, struct err *e)
-{
-    for (size_t i = 0; i < c->info.n; i++) {
-        char text[200];
-
-        if (is_known(c->info.v[i].key))
-            continue;
-        snprintf(text, sizeof text, "spawn of %.60s: info key %.80s changes nothing", c->program,
-                 c->info.v[i].key);
-        if (strlist_add(&p->warnings, text) < 0)
-            return no_memory(e);
-    }
-    return 0;
-}
-
 static int set_argv(struct app *a, const struct spawn_command *c, struct err *e)
 {
     if (strlist_add(&a->argv, c->program) < 0)
@@ -224,29 +194,62 @@ static int set_argv(struct app *a, const struct spawn_command *c, struct err *e)
     return 0;
 }
 
+static int set_procs(struct app *a, const struct spawned_info *info,
+                     const struct spawn_command *c, struct err *e)
+{
+    const char *soft = spawned_says(info, SPAWNED_SOFT);
+
+    a->n = soft ? spawned_soft(soft, c->procs, e) : c->procs;
+    if (a->n < 0)
+        return spawned_info_wrong(info, SPAWNED_SOFT, e);
+    return a->n ? 0 : err_set(e, ERR_INVALID_VAL, "no process of %.100s is wanted", c->program);
+}
+
+/* A binding that means nothing is none, which is said. */
+static int set_binding(struct app *a, const struct app *like, const struct spawned_info *info,
+                       struct plan *p, struct err *e)
+{
+    const char *how = spawned_says(info, SPAWNED_BIND);
+    char text[240];
+
+    if (!how || binding_is_known(how))
+        return set_text(&a->bind, how ? how : like->bind, e);
+    snprintf(text, sizeof text, "spawn of %.60s: bind %.60s changes nothing: none, core, hwthread, "
+             "socket, numa, rr or user:LIST wanted", a->argv.v[0], how);
+    return strlist_add(&p->warnings, text) < 0 ? no_memory(e) : 0;
+}
+
+static int set_hosts(struct app *a, struct plan *p, const struct spawned_info *info,
+                     const struct spawned_hosts *hosts, struct err *e)
+{
+    static const enum spawned_key keys[] = { SPAWNED_HOST, SPAWNED_HOSTS, SPAWNED_HOSTFILE };
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const char *says = spawned_says(info, keys[i]);
+
+        if (says && (keys[i] == SPAWNED_HOSTFILE ? set_nodes_file(a, p, says, hosts, e)
+                                                 : set_nodes(a, p, says, NULL, hosts, e)) < 0)
+            return spawned_info_wrong(info, keys[i], e);
+        if (says)
+            return 0;
+    }
+    return keep_to_list(a, hosts, e);
+}
+
 /* Make block a of a command; like: the block of the rank that asks. */
 static int make_app(struct plan *p, struct app *a, struct strlist *env, const struct app *like,
-                    const struct spawn_command *c, const struct spawned_hosts *hosts, int *code,
-                    struct err *e)
+                    const struct spawn_command *c, const struct spawned_info *info, struct err *e)
 {
-    const char *wdir = spawn_info(c, "wdir"), *path = spawn_info(c, "path"),
-               *soft = spawn_info(c, "soft"), *vars = spawn_info(c, "env"),
-               *host = spawn_info(c, "host"), *file = spawn_info(c, "hostfile");
+    const char *wdir = spawned_says(info, SPAWNED_WDIR), *path = spawned_says(info, SPAWNED_PATH),
+               *vars = spawned_says(info, SPAWNED_ENV);
 
-    if (!host)
-        host = spawn_info(c, "hosts");
-    *code = EINVAL;
-    a->n = soft ? spawned_soft(soft, c->procs, e) : c->procs;
-    if (a->n == 0)
-        return err_set(e, ERR_INVALID_VAL, "no process of %.100s is wanted", c->program);
-    if (a->n < 0 || set_argv(a, c, e) < 0 || (vars && set_env(env, vars, e) < 0) ||
+    if (vars && set_env(env, vars, e) < 0)
+        return spawned_info_wrong(info, SPAWNED_ENV, e);
+    if (set_procs(a, info, c, e) < 0 || set_argv(a, c, e) < 0 ||
         set_text(&a->wdir, wdir ? wdir : like->wdir, e) < 0 ||
-        set_text(&a->path, path ? path : like->path, e) < 0 || note_unknown(p, c, e) < 0)
+        set_text(&a->path, path ? path : like->path, e) < 0)
         return -1;
-    *code = EHOSTUNREACH;
-    if (host)
-        return set_nodes(a, p, host, NULL, hosts, e);
-    return file ? set_nodes_file(a, p, file, hosts, e) : keep_to_list(a, hosts, e);
+    return set_binding(a, like, info, p, e);
 }
 
 /* --- all of them ------------------------------------------------------- */
@@ -271,6 +274,26 @@ static int copy_list(const struct strlist *from, struct strlist *to, struct err 
     return 0;
 }
 
+/* The last block is that of a command; what it says, and where it may run. */
+static int fill_app(struct bundle *out, const struct app *like, const struct spawn_command *c,
+                    const struct spawned_hosts *hosts, int *code, struct err *e)
+{
+    struct plan *p = &out->plan;
+    struct app *a = &p->apps[p->napps - 1];
+    struct spawned_info info;
+    int rc = spawned_info_read(&info, c, &p->warnings, e);
+
+    *code = EINVAL;
+    if (rc == 0)
+        rc = make_app(p, a, &out->envs[p->napps - 1], like, c, &info, e);
+    if (rc == 0) {
+        *code = EHOSTUNREACH;
+        rc = set_hosts(a, p, &info, hosts, e);
+    }
+    spawned_info_clear(&info);
+    return rc;
+}
+
 /* Replace the blocks of *out, which are the parent's, by those of the request. */
 static int make_apps(struct bundle *out, size_t like, const struct spawn_request *r,
                      const struct spawned_hosts *hosts, struct spawn_blame *blame, struct err *e)
@@ -283,14 +306,12 @@ static int make_apps(struct bundle *out, size_t like, const struct spawn_request
     out->plan.napps = 0;
     out->envs = calloc(r->n, sizeof *out->envs);
     for (size_t i = 0; i < r->n && rc == 0; i++) {
-        struct app *a = out->envs ? plan_add_app(&out->plan) : NULL;
-
         *blame = (struct spawn_blame){ i, EAGAIN };
-        if (!a || copy_list(&envs[like], &out->envs[i], e) < 0)
+        if (!out->envs || !plan_add_app(&out->plan) ||
+            copy_list(&envs[like], &out->envs[i], e) < 0)
             rc = no_memory(e);
         else
-            rc = make_app(&out->plan, a, &out->envs[i], &old.apps[like], &r->commands[i],
-                          hosts, &blame->code, e);
+            rc = fill_app(out, &old.apps[like], &r->commands[i], hosts, &blame->code, e);
     }
     if (rc < 0 && e->code == ERR_NOMEM)
         blame->code = EAGAIN;

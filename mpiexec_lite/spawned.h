@@ -10,6 +10,8 @@
  *     hostfile   a file of hosts, if none of these two is given
  *     soft     numbers of processes that will do: 1,4,10:20:2
  *     env      NAME=VALUE, one a line
+ *     bind     what its processes run on, as binding.h has it
+ *     file     a file of further keys: spawned_info.h
  *
  * Another key changes nothing (plan.warnings names it).  Thread-safe. */
 #ifndef MPIEXEC_LITE_SPAWNED_H

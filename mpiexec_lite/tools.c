@@ -1,8 +1,6 @@
 /* tools.c - see tools.h */
 #include "mpiexec_lite/tools.h"
 
-#include "mpiexec_lite/rundir.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +22,7 @@ struct tools {
     TAILQ_HEAD(, tool)  list;
     int                 fd;
     ev_io               readable;
-    char                path[RUNDIR_PATH];
+    char                path[RUNDIR_PATH], entry[RUNDIR_PATH];
 };
 
 static void tool_free(struct tool *x)
@@ -85,19 +83,21 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 static int open_socket(struct tools *t, struct err *e)
 {
     struct sockaddr_un a = { .sun_family = AF_UNIX };
+    struct rendezvous r = { .pid = t->args.pid };
     char folder[RUNDIR_PATH];
 
-    if (rundir_make(false, folder, sizeof folder, e) < 0)
+    if (rendezvous_folder(false, folder, sizeof folder, e) < 0 ||
+        rendezvous_paths(folder, t->args.hostname, r.pid, false, t->entry, t->path, e) < 0)
         return -1;
-    if (snprintf(t->path, sizeof t->path, "%s/tools.%d", folder, (int)t->args.pid) >=
-        (int)sizeof t->path)
-        return err_set(e, ERR_LENGTH, "%s: the path is too long", folder);
     memcpy(a.sun_path, t->path, sizeof t->path);
     t->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    unlink(t->path);
+    unlink(t->path);                     /* of a process that had our number before */
     if (t->fd < 0 || bind(t->fd, (struct sockaddr *)&a, sizeof a) < 0 || listen(t->fd, 64) < 0)
         return err_set(e, ERR_OTHER, "%s: %s", t->path, strerror(errno));
-    return 0;
+    memcpy(r.socket, t->path, sizeof r.socket);
+    snprintf(r.host, sizeof r.host, "%.*s", RENDEZVOUS_HOST - 1, t->args.hostname);
+    snprintf(r.nspace, sizeof r.nspace, "%.*s", RENDEZVOUS_NAME - 1, t->args.nspace);
+    return rendezvous_write(&r, t->entry, e);
 }
 
 struct tools *tools_new(const struct tools_args *args, struct err *e)
@@ -112,11 +112,12 @@ struct tools *tools_new(const struct tools_args *args, struct err *e)
     TAILQ_INIT(&t->list);
     t->env = (struct pmi_conn_env){ args->loop, args->server, args->buffer, args->size,
                                     &conn_ops, t };
+    ev_io_init(&t->readable, on_readable, -1, EV_READ);
     if (open_socket(t, e) < 0) {
         tools_free(t);
         return NULL;
     }
-    ev_io_init(&t->readable, on_readable, t->fd, EV_READ);
+    ev_io_set(&t->readable, t->fd, EV_READ);
     t->readable.data = t;
     ev_io_start(args->loop, &t->readable);
     return t;
@@ -133,6 +134,7 @@ void tools_free(struct tools *t)
     if (t->fd >= 0) {
         ev_io_stop(t->args.loop, &t->readable);
         close(t->fd);
+        unlink(t->entry);
         unlink(t->path);
     }
     free(t);

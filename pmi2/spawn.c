@@ -288,9 +288,9 @@ int spawn_read(struct spawn_request *r, const struct msg *m, struct err *e)
     }
     if (end_reading(&g, e) < 0)
         return -1;
-    if (!r->n || (n >= 0 && (size_t)n != r->n))
+    if (n >= 0 && (size_t)n != r->n)
         return err_set(e, ERR_ARGS, "%lld commands were announced, %zu came", n, r->n);
-    return 0;
+    return r->n ? 0 : err_set(e, ERR_ARGS, "no command came");
 }
 
 int spawn_read_block(struct spawn_request *r, const struct msg *m, struct err *e)

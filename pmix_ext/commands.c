@@ -21,6 +21,9 @@ static const struct field capabilities_fields[] = { STATUS, FIELD("commands"), F
 static const struct arg query_args[] = { NEEDED("queries"), END };
 static const struct field query_fields[] = { STATUS, FIELD("results"), FIELDS_END };
 
+static const struct arg log_args[] = { NEEDED("data"), TEXT("directives"), END };
+static const struct field log_fields[] = { STATUS, FIELD("results"), FIELDS_END };
+
 const struct command ext_commands[] = {
     { { NULL, "pmix-tool-connect" }, { NULL, "pmix-tool-connect-response" },
       IN(CONN_GREETED), FROM_TOOL, connect_args, connect_fields, ext_tool_connect },
@@ -28,5 +31,7 @@ const struct command ext_commands[] = {
       IN_SERVICE, FROM_TOOL, NO_ARGS, capabilities_fields, ext_capabilities },
     { { NULL, "pmix-query" }, { NULL, "pmix-query-response" },
       IN_SERVICE, FROM_TOOL, query_args, query_fields, ext_query },
+    { { NULL, "pmix-log" }, { NULL, "pmix-log-response" },
+      IN_SERVICE, FROM_TOOL, log_args, log_fields, ext_log },
 };
 const size_t ext_command_count = sizeof ext_commands / sizeof *ext_commands;

@@ -84,6 +84,12 @@ enum outcome ext_fail(struct request *rq, struct err *e, int status, const char 
     return FAILED;
 }
 
+enum outcome ext_refuse(struct request *rq, int status)
+{
+    reply_status(rq, status);
+    return FAILED;
+}
+
 static int add_text(const char *text, size_t len, void *buf)
 {
     buf_add(buf, text, len);

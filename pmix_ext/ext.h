@@ -14,6 +14,8 @@
 
 struct ext;
 
+enum ext_log { EXT_LOG_STDOUT, EXT_LOG_STDERR, EXT_LOG_SYSLOG, EXT_LOG_RECORD, EXT_LOG_STORE };
+
 struct ext_ops {
     /* This host's name. */
     const char *(*hostname)(void *host);
@@ -21,6 +23,10 @@ struct ext_ops {
     double (*now)(void *host);
     /* The id of the i-th job that runs, and its number of ranks; NULL: there are no more. */
     const char *(*job)(void *host, size_t i, int *size);
+    /* A line for a log, without its end, safe to show; nspace: who says it.  0, or an errno;
+     * ENOTSUP: there is no such log. */
+    int (*log)(void *host, enum ext_log to, int priority, const char *nspace, const char *line,
+               size_t len);
 };
 
 /* Adds its commands to the server, which it is then a part of.  NULL and e. */

@@ -1,6 +1,5 @@
 /* pmix_ext_keys.h - the keys of the PMIx standard's attributes, as libpmix 4.2.2 spells
- * them.  What type a value has under each key: pmix_ext/attributes.def in the sources,
- * from which PMIx_Get_attribute_name answers.  What each means here: PROTOCOL.md. */
+ * them.  The type that a value has under each key is in attributes.def, in the sources. */
 #ifndef PMIX_EXT_KEYS_H
 #define PMIX_EXT_KEYS_H
 
@@ -571,12 +570,21 @@
 #define PMIX_IOF_STOP                          "pmix.iof.stop"
 #define PMIX_NOTIFY_LAUNCH                     "pmix.note.lnch"
 
+/* Of the RFCs that libpmix 4.2.2 does not have, and of later versions. */
+#define PMIX_SPAWN_LAUNCHER                    "pmix.spwn.launcher"
+#define PMIX_SPAWN_LOCAL_FORK_AGENT            "pmix.spwn.lcl.frk.agnt"
+#define PMIX_DEBUG_WAIT_FOR_NOTIFY             "pmix.dbg.notify"
+#define PMIX_QUERY_RESOLVE_PEERS               "pmix.qry.peers"
+#define PMIX_QUERY_RESOLVE_NODE                "pmix.qry.node"
+#define PMIX_REQUESTOR                         "pmix.requestor"
+
 /* No key at all. */
 #define PMIX_ATTR_UNDEF "pmix.undef"
 
 /* Names of variables of the environment. */
-#define PMIX_LAUNCHER_RNDZ_URI  "PMIX_LAUNCHER_RNDZ_URI"
-#define PMIX_LAUNCHER_RNDZ_FILE "PMIX_LAUNCHER_RNDZ_FILE"
-#define PMIX_KEEPALIVE_PIPE     "PMIX_KEEPALIVE_PIPE"
+#define PMIX_LAUNCHER_RNDZ_URI       "PMIX_LAUNCHER_RNDZ_URI"
+#define PMIX_LAUNCHER_RNDZ_FILE      "PMIX_LAUNCHER_RNDZ_FILE"
+#define PMIX_KEEPALIVE_PIPE          "PMIX_KEEPALIVE_PIPE"
+#define PMIX_LAUNCHER_PAUSE_FOR_TOOL "PMIX_LAUNCHER_PAUSE_FOR_TOOL"
 
 #endif

@@ -296,8 +296,9 @@ PMIX_EXPORT pmix_boolean_t PMIx_Value_true(const pmix_value_t *val);
 #define PMIX_CHECK_BOOL(v) (PMIX_NON_BOOL != PMIx_Value_true(v))
 
 /* The number a value holds, in the widest type of its kind. */
+enum pmix_ext_kind { PMIX_EXT_SIGNED, PMIX_EXT_UNSIGNED, PMIX_EXT_REAL };
 typedef struct {
-    enum { PMIX_EXT_SIGNED, PMIX_EXT_UNSIGNED, PMIX_EXT_REAL } kind;
+    enum pmix_ext_kind kind;
     int64_t i;
     uint64_t u;
     double d;
@@ -419,6 +420,18 @@ PMIX_EXPORT void PMIx_Argv_free(char **argv);
 PMIX_EXPORT pmix_status_t PMIx_Setenv(const char *name, const char *value, bool overwrite,
                                       char ***env);
 #define PMIX_SETENV(r, name, value, env) ((r) = PMIx_Setenv((name), (value), true, (env)))
+
+/* Names that the standard does not have, but libpmix's header does, and programs use. */
+#define pmix_argv_count                PMIx_Argv_count
+#define pmix_argv_append_nosize        PMIx_Argv_append_nosize
+#define pmix_argv_prepend_nosize       PMIx_Argv_prepend_nosize
+#define pmix_argv_append_unique_nosize PMIx_Argv_append_unique_nosize
+#define pmix_argv_split                PMIx_Argv_split
+#define pmix_argv_split_with_empty     PMIx_Argv_split_with_empty
+#define pmix_argv_join                 PMIx_Argv_join
+#define pmix_argv_copy                 PMIx_Argv_copy
+#define pmix_argv_free                 PMIx_Argv_free
+#define pmix_setenv                    PMIx_Setenv
 
 /* --- empty ones, as initialisers ---------------------------------------------- */
 

@@ -15,11 +15,14 @@
 /* Field 0 of every row. */
 enum { STATUS_OUT };
 
+enum { EXT_GATHERED = 64 };
+
 struct session {                         /* what the layer knows of a connection */
     TAILQ_ENTRY(session) in_ext;
     struct ext  *ext;                    /* borrowed */
     struct conn *conn;                   /* borrowed */
     struct party who;
+    double       log_at, log_left;       /* pmix-log: when it came last; bytes it may write */
 };
 TAILQ_HEAD(sessions, session);
 
@@ -30,6 +33,8 @@ struct ext {
     struct sessions sessions;            /* owned */
     struct afters   afters;              /* that run; theirs who wait */
     unsigned        tools;               /* numbers given to tools so far */
+    uint64_t        gathered[EXT_GATHERED];      /* pmix-log: sums of texts of late */
+    size_t          ngathered;
     struct buf      text;                /* a reply's, until it is made */
 };
 
@@ -45,10 +50,12 @@ struct session *session_of(struct request *rq, struct err *e);
 void         reply_status(struct request *rq, int status);
 enum outcome ext_fail(struct request *rq, struct err *e, int status, const char *fmt, ...)
     PRINTF(4, 5);
+/* The same where e is filled already. */
+enum outcome ext_refuse(struct request *rq, int status);
 /* Set a field to a JSON value's text, which lives until the server's next reply; it takes
  * the reference.  REPLY, or FAILED: no memory. */
 enum outcome reply_json(struct request *rq, int field, json_t *value, struct err *e);
 
-command_fn ext_tool_connect, ext_capabilities, ext_query;
+command_fn ext_tool_connect, ext_capabilities, ext_query, ext_log;
 
 #endif

@@ -7,7 +7,7 @@
 
 static const struct type rows[PMIX_STOR_ACCESS_TYPE + 1];
 
-/* --- types that have no number of their own ------------------------------------ */
+/* --- types that have no number of their own --------------------------------------- */
 
 static const struct type key_type = {
     .name = "key", .form = FORM_CHARS, .size = sizeof(pmix_key_t)
@@ -21,7 +21,7 @@ static const struct type info_flags_type = {
     .hidden = PMIX_INFO_ARRAY_END | PMIX_INFO_PERSISTENT, .words = words_flags
 };
 
-/* --- fields ---------------------------------------------------------------------- */
+/* --- fields ----------------------------------------------------------------------- */
 
 #define FIELD(record, member, of) \
     { .name = #member, .type = &rows[of], .offset = offsetof(record, member) }
@@ -187,7 +187,7 @@ static const struct field node_stats_fields[] = {
     { 0 }
 };
 
-/* --- the rows ---------------------------------------------------------------------- */
+/* --- the rows --------------------------------------------------------------------- */
 
 /* The index is the number, the name the constant's: each macro spells it itself, since an
  * argument that is passed on arrives as its number. */

@@ -27,7 +27,7 @@ enum {
     VALUE_TEXT = 1 << 20
 };
 
-/* --- to JSON --------------------------------------------------------------------- */
+/* --- to JSON ---------------------------------------------------------------------- */
 
 /* Append one value.  0, or -1 and e; out is then as it was. */
 int value_encode(pmix_data_type_t type, const void *from, const char *what, struct buf *out,
@@ -43,7 +43,7 @@ int value_encode_array(pmix_data_type_t type, const void *from, size_t n, const 
 int value_encode_part(pmix_data_type_t type, const void *from, size_t n, size_t most,
                       const char *what, struct buf *out, size_t *done, struct err *e);
 
-/* --- from JSON ------------------------------------------------------------------- */
+/* --- from JSON -------------------------------------------------------------------- */
 
 /* Fill *to, of the type's C type, whose former contents are nothing to these functions.
  * 0, or -1 and e; there is then nothing to free. */
@@ -59,7 +59,7 @@ int value_decode_array(pmix_data_type_t type, const char *text, size_t len, cons
 int value_decode_array_json(pmix_data_type_t type, json_t *json, const char *what,
                             void **array, size_t *n, struct err *e);
 
-/* --- in memory ------------------------------------------------------------------- */
+/* --- in memory -------------------------------------------------------------------- */
 
 /* Make *to, whose former contents are nothing, a copy of its own.  0, or -1 and e: no
  * memory, too deep, or of a type that cannot be copied. */
@@ -76,7 +76,7 @@ int value_compare(pmix_data_type_t type, const void *a, const void *b);
 void value_clear(pmix_data_type_t type, void *value);
 void value_free_array(pmix_data_type_t type, void *array, size_t n);
 
-/* --- for people ------------------------------------------------------------------ */
+/* --- for people ------------------------------------------------------------------- */
 
 /* Append a value as text: one line, or with arrays several, whose ends are between them
  * and not behind.  Words of peers cannot end a line or reach a terminal unescaped. */

@@ -16,7 +16,7 @@ struct in {
 
 static int take(const struct type *t, json_t *json, void *to, struct in *in);
 
-/* --- what is wrong -------------------------------------------------------------------- */
+/* --- what is wrong ---------------------------------------------------------------- */
 
 static const char *kind(json_t *json)
 {
@@ -54,7 +54,7 @@ static int bad_word(const char *sentence, const char *word, struct in *in)
     return -1;
 }
 
-/* --- scalars ------------------------------------------------------------------------------ */
+/* --- scalars ---------------------------------------------------------------------- */
 
 static int take_none(const struct type *t, json_t *json, void *to, struct in *in)
 {
@@ -229,7 +229,7 @@ static int take_real(const struct type *t, json_t *json, void *to, struct in *in
     return 0;
 }
 
-/* --- text and bytes -------------------------------------------------------------------- */
+/* --- text and bytes --------------------------------------------------------------- */
 
 /* Bytes that base64 text stands for, and a zero byte behind them: *to is malloc's, NULL if
  * there are none. */
@@ -333,7 +333,7 @@ static int take_buffer(const struct type *t, json_t *json, void *to, struct in *
     return rc;
 }
 
-/* --- what holds others ------------------------------------------------------------------- */
+/* --- what holds others ------------------------------------------------------------ */
 
 static int open_one(struct in *in)
 {
@@ -528,7 +528,7 @@ static int take(const struct type *t, json_t *json, void *to, struct in *in)
     return take_as[t->form](t, json, to, in);
 }
 
-/* --- the interface -------------------------------------------------------------------- */
+/* --- the interface ---------------------------------------------------------------- */
 
 /* Parse text; NULL and e if it is not JSON. */
 static json_t *parse(const char *text, size_t len, const char *what, struct err *e)
@@ -542,11 +542,15 @@ static json_t *parse(const char *text, size_t len, const char *what, struct err 
         return NULL;
     }
     json = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
-    if (!json) {
+    if (json)
+        return json;
+    if (!*why.text || json_error_code(&why) == json_error_out_of_memory) {
+        err_set(e, ERR_NOMEM, "%s: out of memory", what);
+    } else {
         bad_word("%s", why.text, &in);
         err_context(e, "%s: not JSON, byte %d", what, why.position);
     }
-    return json;
+    return NULL;
 }
 
 int value_decode_json(pmix_data_type_t type, json_t *json, const char *what, void *to,

@@ -17,7 +17,7 @@ struct out {
 
 static int put(const struct type *t, const void *from, struct out *o);
 
-/* --- scalars ------------------------------------------------------------------------ */
+/* --- scalars ---------------------------------------------------------------------- */
 
 static int put_null(const struct type *t, const void *from, struct out *o)
 {
@@ -147,39 +147,57 @@ static int put_real(const struct type *t, const void *from, struct out *o)
     return 0;
 }
 
-/* --- text and bytes ----------------------------------------------------------------- */
+/* --- text and bytes --------------------------------------------------------------- */
 
 static bool plain(unsigned char c)
 {
     return c >= ' ' && c != '"' && c != '\\';
 }
 
+/* Bytes before the first that cannot stand in a JSON string as it is. */
+static size_t plain_length(const char *text, size_t n)
+{
+    size_t i = 0;
+
+    while (i < n && plain((unsigned char)text[i]))
+        i++;
+    return i;
+}
+
 /* UTF-8 in quotes. */
 static void add_text(struct buf *b, const char *text, size_t n)
 {
-    size_t done = 0;
+    size_t run = plain_length(text, n);
 
     buf_char(b, '"');
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)text[i];
+    buf_add(b, text, run);
+    for (size_t i = run; i < n; i += run) {
+        unsigned char c = (unsigned char)text[i++];
 
-        if (plain(c))
-            continue;
-        buf_add(b, text + done, i - done);
         if (c >= ' ')
-            buf_char(b, '\\');
+            buf_printf(b, "\\%c", c);
         else
             buf_printf(b, "\\u%04x", c);
-        done = c >= ' ' ? i : i + 1;
+        run = plain_length(text + i, n - i);
+        buf_add(b, text + i, run);
     }
-    buf_add(b, text + done, n - done);
     buf_char(b, '"');
+}
+
+/* UTF-8?  What is ASCII is, which is quicker to see. */
+static bool is_text(const char *text, size_t n)
+{
+    unsigned char all = 0;
+
+    for (size_t i = 0; i < n; i++)
+        all |= (unsigned char)text[i];
+    return all < 0x80 || utf8_valid(text, n);
 }
 
 /* What is not UTF-8, such as a path may be, is base64 in an object. */
 static void add_string(struct buf *b, const char *text, size_t n)
 {
-    if (utf8_valid(text, n)) {
+    if (is_text(text, n)) {
         add_text(b, text, n);
         return;
     }
@@ -211,7 +229,7 @@ static int put_chars(const struct type *t, const void *from, struct out *o)
 
     if (n == t->size)
         return err_set(o->e, ERR_INVALID_VAL, ": no NUL in %zu bytes", t->size);
-    if (!utf8_valid(from, n))
+    if (!is_text(from, n))
         return err_set(o->e, ERR_INVALID_VAL, ": not UTF-8");
     add_text(o->buf, from, n);
     return 0;
@@ -245,7 +263,7 @@ static int put_buffer(const struct type *t, const void *from, struct out *o)
     return put_base64(b->base_ptr, b->bytes_used, o);
 }
 
-/* --- what holds others ------------------------------------------------------------------ */
+/* --- what holds others ------------------------------------------------------------ */
 
 static int open_one(struct out *o)
 {
@@ -365,6 +383,23 @@ static bool is_absent(const struct field *f, const void *record)
     return all_zero(from, f->holds == HOLDS_ONE ? f->type->size : sizeof(void *));
 }
 
+/* The name of a member, and what is before and behind it; in one go, since there are as
+ * many as there are values. */
+static void add_name(struct buf *b, char before, const char *name)
+{
+    size_t n = strlen(name);
+    char *to = buf_room(b, n + 4);
+
+    if (!to)
+        return;
+    to[0] = before;
+    to[1] = '"';
+    memcpy(to + 2, name, n);
+    to[n + 2] = '"';
+    to[n + 3] = ':';
+    buf_commit(b, n + 4);
+}
+
 static int put_record(const struct type *t, const void *from, struct out *o)
 {
     char before = '{';
@@ -372,18 +407,16 @@ static int put_record(const struct type *t, const void *from, struct out *o)
     for (const struct field *f = t->fields; f->name; f++) {
         if (is_absent(f, from))
             continue;
-        buf_char(o->buf, before);
-        before = ',';
         if (f->holds == HOLDS_MEMBERS) {
+            buf_char(o->buf, before);
             if (put_members((const void *)((const char *)from + f->offset), o) < 0)
                 return -1;
-            continue;
+        } else {
+            add_name(o->buf, before, f->name);
+            if (put_field(f, from, o) < 0)
+                return value_at(o->e, ".%s", f->name);
         }
-        buf_char(o->buf, '"');
-        buf_str(o->buf, f->name);
-        buf_str(o->buf, "\":");
-        if (put_field(f, from, o) < 0)
-            return value_at(o->e, ".%s", f->name);
+        before = ',';
     }
     buf_char(o->buf, '}');
     return 0;
@@ -406,7 +439,7 @@ static int put(const struct type *t, const void *from, struct out *o)
     return put_as[t->form](t, from, o);
 }
 
-/* --- the interface ------------------------------------------------------------------------ */
+/* --- the interface ---------------------------------------------------------------- */
 
 /* Leave out as it should be after rc. */
 static int finish(struct out *o, int rc, const char *what)

@@ -100,7 +100,7 @@ static void show_bytes(const char *bytes, size_t n, struct buf *b)
         buf_str(b, " ...");
 }
 
-/* --- what holds others -------------------------------------------------------------------- */
+/* --- what holds others ------------------------------------------------------------ */
 
 /* Each on a line of its own. */
 static void show_elements(const struct type *t, const char *array, size_t n, unsigned indent,

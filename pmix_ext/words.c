@@ -6,7 +6,7 @@
 #define END        { 0, NULL }
 
 const struct word words_status[] = {
-#define STATUS(name, meaning) WORD(name),
+#define STATUS(name, meaning) { name, #name },
 #include "pmix_ext/statuses.def"
 #undef STATUS
     END

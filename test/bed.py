@@ -641,8 +641,9 @@ class Bed:
         return found
 
     def listening(self, node):
-        """Lines of ss: sockets that listen, TCP, UDP, UNIX, abstract ones included."""
-        return self._in_net(node, "ss", "-tulnxH").splitlines()
+        """Lines of ss: sockets that listen, TCP, UDP, UNIX, abstract ones included.  Its columns
+        are as wide as the widest line has them; here one blank is between two."""
+        return [" ".join(x.split()) for x in self._in_net(node, "ss", "-tulnxH").splitlines()]
 
     # --- faults
 

@@ -246,6 +246,12 @@ def one_message(r, status, *patterns):
     need(len(r.err.splitlines()) <= 20, "at most 20 lines", repr(r))
 
 
+def ports(bed, node=0):
+    """Lines of sockets of a node that listen, but sshd's, and those for the user's own tools,
+    which are in a folder of the user's."""
+    return [x for x in bed.listening(node) if ":22 " not in x and "/pmi2_server-" not in x]
+
+
 def on(bed, node, word):
     """Processes of a node whose command line holds this word."""
     return [p for p in bed.processes(node) if word in p.cmdline]

@@ -406,13 +406,20 @@ def firewall(bed):
     same((r.status, len(r.lines)), (0, 8), f"end of {r}")
 
 
-@points([("nothing but sshd listens on any host while a job runs", []),
-         ("nothing but sshd listens, tree", ["-tree-width", 2, "-flat-hosts", 1])])
+TOOLS = re.compile(r"^u_str .*/[^/ ]+\.\d+\.s ")      # in a private folder: users.py
+
+
+@points([("nothing but sshd and tools' sockets listens on any host while a job runs", []),
+         ("the same in a tree", ["-tree-width", 2, "-flat-hosts", 1]),
+         ("nothing but sshd listens with -disable-tools", ["-disable-tools"])])
 def listens(bed, words):
     before = [bed.listening(n) for n in range(SIZE)]
     need(all(len(x) == 1 and ":22 " in x[0] for x in before), "sshd before", before)
     job = waiting_job(bed, *words)
-    same([bed.listening(n) for n in range(SIZE)], before, "sockets that listen")
+    seen = [bed.listening(n) for n in range(SIZE)]
+    if "-disable-tools" not in words:
+        seen = [[x for x in of if not TOOLS.match(x)] for of in seen]
+    same(seen, before, "sockets that listen")
     job.kill(signal.SIGTERM)
     same(finish(job).status, 143, "status")
 

@@ -195,11 +195,63 @@ def alone(cc, std):
 
 
 @rows([(f"a tool of the standard's names compiles against {whose}, {cc}", whose, cc)
-       for whose in ("pmix_ext.h", "libpmix") for cc in ("gcc", "clang")])
+       for whose in ("pmix_ext.h", "libpmix") for cc in ("gcc", "clang", "g++")])
 def standard_tool(whose, cc):
     include = OURS if whose == "pmix_ext.h" else theirs()
     with open(os.path.join(ROOT, "test", "progs", "pmix_std_tool.c")) as f:
-        gcc(f"-std=gnu11 {' '.join(WARN)} -c -x c -o std.o -", include, f.read(), cc)
+        lang = "-x c++ -std=gnu++17" if cc == "g++" else "-x c -std=gnu11"
+        gcc(f"{lang} {' '.join(WARN)} -c -o std.o -", include, f.read(), cc)
+
+
+# The package leaves out a header that its examples share: locks and two records.
+EXAMPLES_H = """
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <unistd.h>
+#include <pmix_common.h>
+typedef struct {
+    pthread_mutex_t mutex; pthread_cond_t cond; volatile bool active; pmix_status_t status;
+    int count; size_t evhandler_ref;
+} mylock_t;
+typedef struct { mylock_t lock; pmix_info_t *info; size_t ninfo; } myquery_data_t;
+typedef struct { mylock_t lock; char *nspace; int exit_code; bool exit_code_given; } myrel_t;
+#define EXAMPLES_HIDE_UNUSED_PARAMS(...)
+""" + "".join(f"#define DEBUG_{what}(x) memset((x), 0, sizeof *(x))\n"
+              for what in ("CONSTRUCT_LOCK", "DESTRUCT_LOCK", "WAIT_THREAD", "WAKEUP_THREAD",
+                           "CONSTRUCT_MYQUERY", "DESTRUCT_MYQUERY", "CONSTRUCT_MYREL",
+                           "DESTRUCT_MYREL"))
+
+
+@test("each example of libpmix's package that compiles with its header does so with ours")
+def examples():
+    words, tried = theirs(), []
+    folder = "/usr/share/doc/libpmix-dev/examples"
+    if not os.path.isdir(folder):
+        raise Skip("the package's examples are not installed")
+    with open(os.path.join(tmp(), "examples.h"), "w") as f:
+        f.write(EXAMPLES_H)
+    for name in sorted(n for n in os.listdir(folder) if n.endswith(".c") and n != "server.c"):
+        how = ["gcc", "-w", "-Werror=implicit-function-declaration", "-fsyntax-only", "-I", tmp()]
+        source = os.path.join(folder, name)
+        if subprocess.run([*how, *words, source], stderr=subprocess.DEVNULL).returncode == 0:
+            tried.append(name)
+            run = subprocess.run([*how, *OURS, source], stderr=subprocess.PIPE, text=True)
+            need(run.returncode == 0, name, run.stderr)
+    need(len(tried) > 15, "examples compile with libpmix's header", tried)
+
+
+@test("what the macros do, they do with libpmix as well: test_pmix_standard.c")
+def same_behaviour():
+    words = theirs()
+    libs = subprocess.run(["pkg-config", "--libs", "pmix"], stdout=subprocess.PIPE, text=True,
+                          check=True).stdout.split()
+    out = os.path.join(tmp(), "standard")
+    gcc(f"-std=gnu17 -Wall -Wextra -DLIBPMIX -o {out} "
+        + os.path.join(ROOT, "test", "unit", "test_pmix_standard.c"), [*words, *libs, "-lcmocka"],
+        "")
+    run = subprocess.run([out], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                         timeout=4 * LIMIT, env=dict(os.environ, TMPDIR=tmp()), errors="replace")
+    need(run.returncode == 0 and "PASSED" in run.stdout, "with libpmix", run.stdout)
 
 
 main()

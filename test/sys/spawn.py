@@ -259,6 +259,40 @@ def hostfile_pipe(where):
     quiet(run(*where, "-n", 1, parent))
 
 
+@cases([(f"info: file, PMI-{w}", w) for w in (1, 2)])
+def info_file(where, w):
+    write_file(f"{tmp()}/keys", "# of a job\n\nwdir = /\n  soft=2\nenv = INFO_A=a=b c\n"
+               "env = INFO_B=x\ncolour = red\n")
+    write_file(f"{tmp()}/bad", "wdir = /\nno equals sign\n")
+    write_file(f"{tmp()}/worse", "\n\nsoft = some\n")
+    write_file(f"{tmp()}/big", "env = A=1\n" * 7000)
+    os.mkfifo(f"{tmp()}/pipe")
+    child = script("child", """
+        say("child", size, os.getcwd(), os.environ.get("INFO_A"), os.environ.get("INFO_B"))
+    """)
+    parent = script("parent", f"""
+        c = Client({w})
+        started(c, command({child!r}, n=3, soft="3", file="keys"))
+        started(c, command({child!r}, n=3, wdir=HERE, file=HERE + "/keys"))
+        for name in "bad", "worse", "pipe", "none", "big":
+            r = spawn(c, command("true", n=2, file=HERE + "/" + name))
+            need(r["rc"] != "0" and r["errcodes"] == "22,22", "refused", r)
+            say(r.get("errmsg", r.get("msg", "none")).replace("_", " ").replace("=", " "))
+        c.finalize()
+    """)
+    r = run(*where, "-v", "-n", 1, parent, cwd=tmp())
+    same(r.status, 0, f"status of {r}")
+    here = tmp().replace("_", " ")
+    lines_are(r, *["child 3 / a=b c x"] * 3, *[f"child 2 {tmp()} a=b c x"] * 2,
+              f"file {here}/bad:2: 'key   value' wanted, not 'no equals sign'",
+              f"file {here}/worse:3: soft: numbers or ranges a:b:c, separated by commas, wanted, "
+              "not 'some'", f"file: {here}/pipe: not a regular file",
+              f"file: {here}/none: No such file or directory",
+              f"file: {here}/big: more than 65536 bytes")
+    named = [m for m in r.messages if "colour (line 7 of its file) changes nothing" in m]
+    same(len(named), 2, f"the unknown key is named: {r}")
+
+
 @test("info: the job ends while most of a hundred new hosts are being reached")
 def many_hosts():
     parent = script("parent", """
@@ -341,6 +375,117 @@ def info_unknown(where):
     r = run(*where, "-v", "-n", 1, parent)
     need(r.status == 0 and any("colour" in m for m in r.messages), "it is named", repr(r))
     need(not any("wdir" in m for m in r.messages), "known keys are not", repr(r))
+
+
+# --- processors -------------------------------------------------------------------------
+
+SHOW_CPUS = """
+    c = Client(2)
+    say(rank, ",".join(map(str, sorted(os.sched_getaffinity(0)))))
+    c.finalize()
+"""
+CPUS = sorted(os.sched_getaffinity(0))
+
+
+def cores(cpus):
+    """Of these processors, who is on one core, in the order of the first of each."""
+    found = []
+    for cpu in cpus:
+        with open(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") as f:
+            parts = [p.split("-") for p in f.read().strip().split(",")]
+        core = {i for p in parts for i in range(int(p[0]), int(p[-1]) + 1)} & set(cpus)
+        if core not in found:
+            found.append(core)
+    return found
+
+
+def bound(where, how, cpus, n):
+    """Spawn n processes with bind=how, by a launcher that may use these processors: which
+    ones each may use, by rank, and what -v says."""
+    parent = script("parent", f"""
+        c = Client(2)
+        started(c, command({script("child", SHOW_CPUS)!r}, n={n}, bind={how!r}))
+        say("parent", ",".join(map(str, sorted(os.sched_getaffinity(0)))))
+        c.finalize()
+    """)
+    r = run(*where, "-v", "-n", 1, parent,
+            prefix=("taskset", "-c", ",".join(map(str, cpus))))
+    same(r.status, 0, f"status of {r}")
+    seen = dict(x.split() for x in r.lines)
+    same({int(x) for x in seen.pop("parent").split(",")}, set(cpus), "the parent is not bound")
+    same(sorted(map(int, seen)), list(range(n)), "children")
+    return [{int(x) for x in seen[str(i)].split(",")} for i in range(n)], r
+
+
+@cases([(f"bind={how}: children take turns, within what the launcher may use", how)
+        for how in ("core", "hwthread", "rr")])
+def bind_turns(where, how):
+    for cpus in (CPUS, CPUS[-1:]):
+        sets = cores(cpus)
+        if how == "hwthread":
+            sets = [{cpu} for core in sets for cpu in sorted(core)]
+        elif how == "rr":
+            sets = [{cpu} for cpu in cpus]
+        n = 2 * len(sets) + 1
+        seen, r = bound(where, how, cpus, n)
+        if where:                                # a host is first where slots are free first
+            need(all(x in sets for x in seen), "each has one of them", seen, sets)
+        else:
+            same(seen, [sets[i % len(sets)] for i in range(n)], f"{how} of {cpus}: {r}")
+
+
+@rows([(f"bind={how}, three hosts: processes of each host take turns", how)
+       for how in ("core", "rr")])
+def bind_hosts(how):
+    sets = cores(CPUS) if how == "core" else [{cpu} for cpu in CPUS]
+    parent = script("parent", f"""
+        c = Client(2)
+        started(c, command({script("child", SHOW_CPUS)!r}, n=6, bind={how!r}, hosts="h0,h1,h2"))
+        c.finalize()
+    """)
+    r = quiet(run(*HOSTS, "-prepend-pattern", "%h ", "-n", 1, parent))
+    for host in "h0", "h1", "h2":
+        seen = sorted((int(x.split()[1]), x.split()[2]) for x in r.lines if x.startswith(host))
+        need(seen, "ranks on", host, repr(r))
+        same([{int(i) for i in x.split(",")} for _, x in seen],
+             [sets[i % len(sets)] for i in range(len(seen))], f"{how} on {host}")
+
+
+@case("bind: none, socket, numa, user, nothing that is known, and what may not be used")
+def bind_others(where):
+    last, all_of = CPUS[-1], set(CPUS)
+    for how, wanted, word in (
+            ("none", [all_of] * 3, None), (f"user:{last}", [{last}] * 3, None),
+            (f"user:{last},{CPUS[0]}+{last}", None, None), ("rainbow", [all_of] * 3, "bind rainbow"),
+            ("user:8191", [all_of] * 3, "not bound: none of the processors of user:8191")):
+        seen, r = bound(where, how, CPUS, 3)
+        if wanted:
+            same(seen, wanted, f"{how}: {r}")
+        else:
+            need(all(x in ({last}, {CPUS[0], last}) for x in seen), how, seen)
+        said = [m for m in r.messages if "bound" in m or "changes nothing" in m]
+        need(word in said[0] if word else not said, "a word where it changes nothing", said)
+    for how in "socket", "numa":                 # where the machine tells them
+        seen, r = bound(where, how, CPUS, 3)
+        need(all(x and x <= all_of for x in seen), how, seen)
+
+
+@case("bind: a job that a bound one starts is bound likewise, unless it says none")
+def bind_inherited(where):
+    one = CPUS[-1]
+    show = script("child", SHOW_CPUS)
+    middle = script("middle", f"""
+        c = Client(2)
+        started(c, command({show!r}, n=1))
+        started(c, command({show!r}, n=1, bind="none"))
+        c.finalize()
+    """)
+    parent = script("parent", f"""
+        c = Client(2)
+        started(c, command({middle!r}, n=1, bind="user:{one}"))
+        c.finalize()
+    """)
+    lines_are(quiet(run(*where, "-n", 1, parent)), f"0 {one}", "0 " + ",".join(map(str, CPUS)))
 
 
 # --- libraries --------------------------------------------------------------------------

@@ -14,6 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from trial import *                                     # noqa: E402
 import spawnlib                                         # noqa: E402
+from spawnlib import bed_script as script                # noqa: E402
 
 SIZE = 4
 RAW, CHORE = prog("spawn_raw"), prog("chore")
@@ -43,16 +44,6 @@ SPAWN = {"Slurm's library": library("pmi2_spawn", False),
 def b(bed, program):
     """The copy of a program that all users can read."""
     return bed.path("bin", os.path.basename(program))
-
-
-def script(bed, name, code):
-    """A script of spawnlib.py's kind, in the bed's folder."""
-    path = spawnlib.script(name, code, bed.dir)
-    with open(path) as f:
-        text = f.read().replace(repr(lib.SYS), repr(bed.path("bin")), 1)
-    if os.path.exists("/usr/bin/python3"):
-        text = text.replace(sys.executable, "/usr/bin/python3", 1)
-    return lib.write_file(path, text, 0o755)
 
 
 def scratch(bed, *names):

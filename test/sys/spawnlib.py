@@ -121,6 +121,16 @@ def script(name, code, folder=None):
                       "\n".join(x[indent:] for x in lines) + "\n", 0o755)
 
 
+def bed_script(bed, name, code):
+    """The same in the folder of a bed, readable for all users."""
+    path = script(name, code, bed.dir)
+    with open(path) as f:
+        text = f.read().replace(repr(SYS), repr(bed.path("bin")), 1)
+    if os.path.exists("/usr/bin/python3"):
+        text = text.replace(sys.executable, "/usr/bin/python3", 1)
+    return write_file(path, text, 0o755)
+
+
 def cases(table):
     """Decorator: a point for each row on one node and one over hosts; the function gets the
     options of the place first."""

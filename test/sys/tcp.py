@@ -159,7 +159,7 @@ def manual(bed):
         text = m.job.text().decode().splitlines()
         need(text[-1] == "HYDRA_LAUNCH_END" and len(text) == SIZE, "three lines and an end", text)
         need(any(f":{m.port} " in x for x in bed.listening(0)), "one port while they are awaited")
-        same(len([x for x in bed.listening(0) if ":22 " not in x]), 1, "ports")
+        same(len(ports(bed)), 1, "ports")
         for p in 3, 1:
             m.call(p)
         time.sleep(0.3)
@@ -168,7 +168,7 @@ def manual(bed):
         m.call(2)
         m.job.wait_text("ready", SIZE)
         for n in range(SIZE):
-            same([x for x in bed.listening(n) if ":22 " not in x], [], f"ports of node{n}")
+            same(ports(bed, n), [], f"ports of node{n}")
         r = finish(m.job)
         same((r.status, r.err), (0, b""), f"end of {r}")
 
@@ -178,7 +178,7 @@ def no_port(bed, way):
     job = start(bed, "-launcher", way, "-n", SIZE, *SH, "echo ready; sleep 0.5")
     seen = set()
     while job.poll() is None:
-        seen.update(x for n in range(SIZE) for x in bed.listening(n) if ":22 " not in x)
+        seen.update(x for n in range(SIZE) for x in ports(bed, n))
         time.sleep(0.05)
     r = finish(job)
     same((r.status, seen), (0, set()), f"end of {r}")

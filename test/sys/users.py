@@ -198,13 +198,32 @@ def listening(pids):
     return found
 
 
-@points("a job has nothing open to connect to, but with -pmi-port", [ROOTS, USERS])
-def nothing_listens(owner, _):
+def tools_only(owner, seen):
+    """Of sockets that listen those beside the one for tools, which is in a private folder."""
+    others = []
+    for s in seen:
+        path = s[-1]
+        folder = os.path.dirname(path) if s[0] == "unix" and path.startswith("/") else None
+        st = os.lstat(folder) if folder else None
+        if not st or not path.endswith(".s") or (st.st_uid, st.st_mode) != (owner, 0o40700):
+            others.append(s)
+    return others
+
+
+@points("a job has nothing open to connect to but the tools' socket, in a folder of its user alone, "
+        "and with -disable-tools nothing; but with -pmi-port", [ROOTS, USERS])
+def nothing_listens(owner, other):
     for options in [], NODES:
         v = Victim(owner, *options)
+        wait_for(lambda: listening(v.processes()), "a socket for tools")
+        seen = listening(v.processes())
+        same(tools_only(owner, seen), [], "other sockets that listen")
+        same(attack(other, OPEN, *(s[-1] for s in seen)), [], "what another can open")
+        v.intact()
+        v = Victim(owner, "-disable-tools", *options)
         same(listening(v.processes()), [], "sockets that listen")
         v.intact()
-    job = start(owner, "-pmi-port", "-n", 1, *rank("say('up'); sys.stdin.readline(); "
+    job = start(owner, "-disable-tools", "-pmi-port", "-n", 1, *rank("say('up'); sys.stdin.readline(); "
                                                    "Client(2).finalize()"), stdin=subprocess.PIPE)
     job.wait_text("up")
     seen = listening(left(job.mark))
@@ -500,7 +519,8 @@ def temporary(owner, other):
     """), stdin=subprocess.PIPE)
     job.wait_text("file ", 2)
     new = [x for x in set(below("/tmp")) - before if owner_of(x) == owner and
-           f"/{os.path.basename(tmp())}" not in x] if owner else []
+           f"/{os.path.basename(tmp())}" not in x and
+           not x.startswith(f"/tmp/pmi2_server-{owner}")] if owner else []
     same(new, [], "new files of that user")
     files = {x.split()[1] for x in job.text().decode().splitlines()} - {"none"}
     same(attack(other, OPEN, *files), [], "what another can open")

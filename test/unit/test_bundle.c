@@ -57,6 +57,7 @@ static void fill(struct bundle *b)
     a = plan_add_app(p);
     a->n = 1;
     a->path = strdup("/y:/z");
+    a->bind = strdup("user:0,2+3");
     strlist_add(&a->argv, "b");
     b->envs = calloc(2, sizeof *b->envs);
     strlist_add(&b->envs[0], "A=1=2");
@@ -134,6 +135,7 @@ static void same_apps(const struct bundle *a, const struct bundle *b)
         same_list(&a->plan.apps[i].argv, &b->plan.apps[i].argv);
         same_text(a->plan.apps[i].wdir, b->plan.apps[i].wdir);
         same_text(a->plan.apps[i].path, b->plan.apps[i].path);
+        same_text(a->plan.apps[i].bind, b->plan.apps[i].bind);
         same_list(&a->envs[i], &b->envs[i]);
     }
 }
@@ -311,7 +313,7 @@ static void test_version(void **state)
     written(&out);
     buf_bytes(&out)[0]++;
     assert_int_equal(read_copy(&out, out.len, &e), -1);
-    assert_string_equal(e.text, "job as sent by the launcher: version 2, want 1");
+    assert_string_equal(e.text, "job as sent by the launcher: version 3, want 2");
     buf_clear(&out);
 }
 

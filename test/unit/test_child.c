@@ -332,6 +332,25 @@ static void test_bad_descriptor(void **state)
     assert_int_equal(errno, EBADF);
 }
 
+static void test_no_processor(void **state)
+{
+    static const struct cpus none;
+    const char *const argv[] = { "x", NULL };
+    struct inherited user;
+    struct child_spec spec = { .path = "/bin/true", .argv = (char *const *)argv,
+                               .envp = (char *const *)argv + 1, .in = 0, .out = 1, .err = 2,
+                               .keep = -1, .cpus = &none, .user = &user };
+    const char *step;
+
+    (void)state;
+    if (!has_vfork())
+        skip();
+    inherited_save(&user);
+    assert_int_equal(child_start(&spec, &step), -1);
+    assert_int_equal(errno, EINVAL);
+    assert_string_equal(step, "bind");
+}
+
 /* Side by side: each has its own arguments, environment and output; some are not to be
  * had, and are told; our signals and descriptors are as before. */
 enum { MANY = 40 };
@@ -514,6 +533,7 @@ int main(void)
         cmocka_unit_test(test_restored), cmocka_unit_test(test_ignored),
         cmocka_unit_test(test_in_place),
         cmocka_unit_test(test_failures), cmocka_unit_test(test_bad_descriptor),
+        cmocka_unit_test(test_no_processor),
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_bare_script), cmocka_unit_test(test_find),
     };

@@ -98,7 +98,7 @@ static const struct {
     { "a newline in an argument", WIRE_2, { "cmd=spawn;subcmd=a;maxprocs=1;argv0=x\ny=1;" },
       "1 a [x\ny=1]", NULL },
 
-    { "no command", WIRE_2, { "cmd=spawn;" }, NULL, "-1 commands were announced, 0 came" },
+    { "no command", WIRE_2, { "cmd=spawn;" }, NULL, "no command came" },
     { "too few commands", WIRE_2, { "cmd=spawn;ncmds=2;subcmd=a;maxprocs=1;" }, NULL,
       "2 commands were announced, 1 came" },
     { "too many commands", WIRE_2, { "cmd=spawn;ncmds=0;subcmd=a;maxprocs=1;" }, NULL,
@@ -258,7 +258,7 @@ static void test_parse(void **state)
         { "more than one", "    30cmd=spawn;subcmd=a;maxprocs=1;    10cmd=spawn;", -1,
           "not one frame" },
         { "no message", "    10abcdefghij", -1, NULL },
-        { "no commands", "    10cmd=spawn;", -1, "0 came" },
+        { "no commands", "    10cmd=spawn;", -1, "no command came" },
     };
 
     (void)state;

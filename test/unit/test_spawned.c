@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -80,6 +81,7 @@ static void make_parent(struct bundle *b)
     a->path = strdup("/opt/second:/opt");
     strlist_add(&a->argv, "./second");
     strlist_add(&a->argv, "argument");
+    a->bind = strdup("rr");
     b->envs = calloc(2, sizeof *b->envs);
     strlist_add(&b->envs[0], "A=first");
     strlist_add(&b->envs[1], "A=second");
@@ -152,6 +154,8 @@ static void show(const struct bundle *b, struct buf *out)
             buf_printf(out, " <%s>", a->path);
         for (size_t k = 0; k < b->envs[i].n; k++)
             buf_printf(out, " %s", b->envs[i].v[k]);
+        if (a->bind)
+            buf_printf(out, " [%s]", a->bind);
     }
     buf_str(out, " @");
     for (int r = 0; r < b->place.size; r++)
@@ -168,9 +172,9 @@ static const struct {
     { "as the first block of the parent", 0, { { "./c", { 0 }, 1, { 0 } } }, { 0 },
       "1 ./c (/first) A=first @0" },
     { "as the second, of which the rank is that asks", 2, { { "./c", { "x y", "" }, 2, { 0 } } },
-      { 0 }, "2 ./c x y '' </opt/second:/opt> A=second B=b=b AA=x @00" },
+      { 0 }, "2 ./c x y '' </opt/second:/opt> A=second B=b=b AA=x [rr] @00" },
     { "wdir", 2, { { "./c", { 0 }, 1, { "wdir", "/else where" } } }, { 0 },
-      "1 ./c (/else where) </opt/second:/opt> A=second B=b=b AA=x @0" },
+      "1 ./c (/else where) </opt/second:/opt> A=second B=b=b AA=x [rr] @0" },
     { "path", 0, { { "c", { 0 }, 1, { "path", "/a:/b" } } }, { 0 },
       "1 c (/first) </a:/b> A=first @0" },
     { "each command its own", 0, { { "a", { 0 }, 1, { "wdir", "/a" } }, { "b", { 0 }, 2, { 0 } },
@@ -179,7 +183,10 @@ static const struct {
     { "env: new ones", 0, { { "c", { 0 }, 1, { "env", "X=1\nY=a=b c\n\nZ=" } } }, { 0 },
       "1 c (/first) A=first X=1 Y=a=b c Z= @0" },
     { "env: one that is there", 2, { { "c", { 0 }, 1, { "env", "A=new" } } }, { 0 },
-      "1 c </opt/second:/opt> AA=x B=b=b A=new @0" },
+      "1 c </opt/second:/opt> AA=x B=b=b A=new [rr] @0" },
+    { "bind", 2, { { "a", { 0 }, 1, { "bind", "user:0+2,1" } }, { "b", { 0 }, 1, { "bind",
+      "none" } } }, { 0 }, "1 a </opt/second:/opt> A=second B=b=b AA=x [user:0+2,1], "
+      "1 b </opt/second:/opt> A=second B=b=b AA=x [none] @00" },
     { "env: the last of two counts", 0, { { "c", { 0 }, 1, { "env", "X=1\nX=2" } } }, { 0 },
       "1 c (/first) A=first X=2 @0" },
     { "env: not what is the launcher's", 0, { { "c", { 0 }, 1, { "env", "PMI_RANK=9\nX=1\n"
@@ -218,11 +225,87 @@ static void test_cases(void **state)
         print_message("  %s\n", cases[i].name);
         make_parent(&parent);
         make_request(&r, cases[i].wishes, COMMANDS);
-        assert_int_equal(spawn(&parent, cases[i].rank, &r, cases[i].used, "job7", &out, &blame, &e), 0);
+        assert_int_equal(spawn(&parent, cases[i].rank, &r, cases[i].used, "job7", &out, &blame,
+                               &e), 0);
         assert_string_equal(e.text, "");
         show(&out, &text);
         assert_string_equal(buf_bytes(&text), cases[i].want);
         assert_int_equal(out.plan.warnings.n, 0);
+        buf_clear(&text);
+        spawn_clear(&r);
+        bundle_clear(&out);
+        bundle_clear(&parent);
+    }
+}
+
+/* --- file -------------------------------------------------------------- */
+
+static void write_file(const char *name, const char *text)
+{
+    FILE *f = fopen(name, "w");
+
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+static const struct {
+    const char *name, *text, *info[8], *want, *error;
+} files[] = {
+    { "keys", "wdir = /w\npath=/p:/q\n", { 0 }, "4 c (/w) </p:/q> A=first @0011", NULL },
+    { "blanks, comments, no line break at the end", "# keys\n\n  # more\n\t wdir \t= \t/w x \r\n"
+      "soft =1:3", { 0 }, "3 c (/w x) A=first @001", NULL },
+    { "a value with '=' and '#'", "wdir = a=b #c", { 0 }, "4 c (a=b #c) A=first @0011", NULL },
+    { "lines of env add up", "env = X=1\nenv = Y=a b\nenv=A=new", { 0 },
+      "4 c (/first) Y=a b X=1 A=new @0011", NULL },
+    { "the last of two counts", "wdir = /a\nwdir = /b", { 0 }, "4 c (/b) A=first @0011", NULL },
+    { "the command's own before the file's", "wdir = /a\nsoft = 1\nenv = X=1",
+      { "wdir", "/own", "env", "Y=2" }, "1 c (/own) A=first Y=2 @0", NULL },
+    { "hosts of the file", "hosts = three,one", { 0 }, "4 c (/first) A=first @2200", NULL },
+    { "hosts of the command, host of the file", "host = three", { "hosts", "two" },
+      "4 c (/first) A=first @1111", NULL },
+    { "binding", "bind = core", { 0 }, "4 c (/first) A=first [core] @0011", NULL },
+    { "an empty file", "", { 0 }, "4 c (/first) A=first @0011", NULL },
+    { "no '='", "\nwdir = /\nhosts two\n", { 0 }, NULL,
+      "file info-file:3: 'key = value' wanted, not 'hosts two'" },
+    { "no key", "= two", { 0 }, NULL, "file info-file:1: 'key = value' wanted, not '= two'" },
+    { "another file", "\nfile = x", { 0 }, NULL, "file info-file:2: a file cannot name another" },
+    { "soft that is none", "\n\nsoft = some", { 0 }, NULL, "file info-file:3: soft: numbers" },
+    { "env that is none", "env = A=1\nenv = B", { 0 }, NULL, "file info-file:2: env: NAME=VALUE" },
+    { "a host that is none", "\nhost = o/ne", { 0 }, NULL, "file info-file:2: 'o/ne' is not a" },
+    { "a hostfile that is not there", "hostfile = no-file", { 0 }, NULL,
+      "file info-file:1: hostfile: no-file: No such file" },
+    { "a file that is not there", "x = y", { "file", "no-file" }, NULL,
+      "file: no-file: No such file or directory" },
+    { "a folder", "x = y", { "file", "." }, NULL, "file: .: not a regular file" },
+    { "the command's own soft is wrong", "wdir = /", { "soft", "x" }, NULL, "soft: numbers" },
+};
+
+static void test_file(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_OF(files); i++) {
+        struct wish w = { "c", { 0 }, 4, { "file", "info-file" } };
+        struct bundle parent, out;
+        struct spawn_request r;
+        struct spawn_blame blame;
+        struct buf text = BUF_INIT;
+        struct err e = { 0 };
+
+        print_message("  %s\n", files[i].name);
+        memcpy(w.info + 2, files[i].info, sizeof files[i].info);
+        make_parent(&parent);
+        make_request(&r, &w, 1);
+        write_file("info-file", files[i].text);
+        assert_int_equal(spawn(&parent, 0, &r, NULL, "j", &out, &blame, &e),
+                         files[i].want ? 0 : -1);
+        unlink("info-file");
+        if (files[i].want) {
+            show(&out, &text);
+            assert_string_equal(buf_bytes(&text), files[i].want);
+        } else if (strncmp(e.text, files[i].error, strlen(files[i].error)) != 0) {
+            assert_string_equal(e.text, files[i].error);
+        }
         buf_clear(&text);
         spawn_clear(&r);
         bundle_clear(&out);
@@ -271,14 +354,20 @@ static void test_inherited(void **state)
 static void test_unknown(void **state)
 {
     static const struct wish w[] = {
-        { "./a", { 0 }, 1, { "arch", "x86", "wdir", "/", "file", "f" } },
+        { "./a", { 0 }, 1, { "arch", "x86", "wdir", "/", "bind", "board" } },
         { "./b", { 0 }, 1, { "WDIR", "/" } },
+        { "./c", { 0 }, 1, { "file", "other-keys" } },
     };
     static const char *const warnings[] = {
         "spawn of ./a: info key arch changes nothing",
-        "spawn of ./a: info key file changes nothing",
+        "spawn of ./a: bind board changes nothing: none, core, hwthread, socket, numa, rr or "
+        "user:LIST wanted",
         "spawn of ./b: info key WDIR changes nothing",
+        "spawn of ./c: info key arch (line 2 of its file) changes nothing",
+        "spawn of ./c: bind user: changes nothing: none, core, hwthread, socket, numa, rr or "
+        "user:LIST wanted",
     };
+    const char *other = "\n arch = x\nbind=user:\n";
     struct bundle parent, out;
     struct spawn_request r;
     struct spawn_blame blame;
@@ -287,8 +376,10 @@ static void test_unknown(void **state)
     (void)state;
     make_parent(&parent);
     strlist_add(&parent.plan.warnings, "about the command line");
-    make_request(&r, w, 2);
+    make_request(&r, w, N_OF(w));
+    write_file("other-keys", other);
     assert_int_equal(spawn(&parent, 0, &r, NULL, "j", &out, &blame, &e), 0);
+    unlink("other-keys");
     assert_int_equal(out.plan.warnings.n, N_OF(warnings));
     for (size_t i = 0; i < N_OF(warnings); i++)
         assert_string_equal(out.plan.warnings.v[i], warnings[i]);
@@ -437,7 +528,8 @@ static void test_no_memory(void **state)
 {
     static const struct wish w[] = {
         { "./a", { "1", "2" }, 2, { "wdir", "/a", "path", "/b", "host", "two,one" } },
-        { "./b", { 0 }, 1, { "env", "A=1\nB=2", "arch", "x", "soft", "1" } },
+        { "./b", { 0 }, 1, { "env", "A=1\nB=2", "arch", "x", "soft", "1", "bind", "core" } },
+        { "./c", { 0 }, 1, { "file", "more-keys" } },
     };
     static const long used[HOSTS] = { 1, 0, 0 };
     struct bundle parent;
@@ -447,7 +539,8 @@ static void test_no_memory(void **state)
     (void)state;
     memory_begin();
     make_parent(&parent);
-    make_request(&r, w, 2);
+    make_request(&r, w, N_OF(w));
+    write_file("more-keys", "env = C=1\nenv = D=2\narch = x\nbind = x\nhosts = one\n");
     do {
         long live = memory_live;
         struct spawn_blame blame = { 99, 0 };
@@ -460,11 +553,12 @@ static void test_no_memory(void **state)
         memory_end();
         assert_int_equal(rc, memory_hit ? -1 : 0);
         assert_true(!memory_hit || e.code == ERR_NOMEM);
-        assert_true(blame.command < 2);
+        assert_true(blame.command < N_OF(w));
         bundle_clear(&out);
         assert_int_equal(memory_live, live);
     } while (memory_hit);
-    assert_true(n > 40);
+    assert_true(n > 60);
+    unlink("more-keys");
     spawn_clear(&r);
     bundle_clear(&parent);
 }
@@ -472,7 +566,7 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_soft), cmocka_unit_test(test_cases),
+        cmocka_unit_test(test_soft), cmocka_unit_test(test_cases), cmocka_unit_test(test_file),
         cmocka_unit_test(test_inherited), cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_wrong), cmocka_unit_test(test_others), cmocka_unit_test(test_large),
         cmocka_unit_test(test_no_memory),

@@ -1,5 +1,5 @@
 /* rundir.c - see rundir.h */
-#include "mpiexec_lite/rundir.h"
+#include "pmix_ext/rundir.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,8 +14,7 @@
 
 #define PRIVATE "pmi2_link-"           /* names of private folders begin so, and with a pid */
 
-/* Ours or root's, and nobody else can write to it. */
-static bool is_safe(const char *path, bool roots_too)
+bool rundir_is_safe(const char *path, bool roots_too)
 {
     struct stat st;
 
@@ -53,7 +52,7 @@ static bool user_base(int i, char *base, size_t size)
         snprintf(base, size, "%s", given);
     else
         snprintf(base, size, "/run/user/%u", (unsigned)geteuid());
-    return is_safe(base, false);
+    return rundir_is_safe(base, false);
 }
 
 /* The user's own folder number i, without "/socket".  False: there is no such. */
@@ -95,7 +94,7 @@ static void sweep(const char *base, const char *prefix)
         if (strncmp(d->d_name, prefix, strlen(prefix)))
             continue;
         snprintf(path, sizeof path, "%s/%s", base, d->d_name);
-        if (!is_safe(path, false))       /* anybody can make one in /tmp, or a link */
+        if (!rundir_is_safe(path, false))       /* anybody can make one in /tmp, or a link */
             continue;
         snprintf(socket, sizeof socket, "%s/socket", path);
         unlink(socket);
@@ -127,11 +126,23 @@ int rundir_make(bool system, char *path, size_t size, struct err *e)
     return err_set(e, ERR_OTHER, "there is no folder for the socket");
 }
 
+void rundir_folder(bool system, char *path, size_t size)
+{
+    if (system) {
+        snprintf(path, size, "%s", rundir_is_safe(RUNDIR_SYSTEM, true) ? RUNDIR_SYSTEM : "");
+        return;
+    }
+    for (int i = 0; i < 3; i++)
+        if (user_folder(i, path, size) && rundir_is_safe(path, false))
+            return;
+    *path = 0;
+}
+
 static bool has_socket(const char *folder, char *path, size_t size)
 {
     struct stat st;
 
-    return is_safe(folder, true) && snprintf(path, size, "%s/socket", folder) < (int)size &&
+    return rundir_is_safe(folder, true) && snprintf(path, size, "%s/socket", folder) < (int)size &&
            stat(path, &st) == 0 && S_ISSOCK(st.st_mode);
 }
 

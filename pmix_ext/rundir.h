@@ -7,8 +7,8 @@
  *
  * A folder counts only if it is the user's own (or root's), no symbolic link, and no other
  * can write to it; so a socket in it is the user's or root's. */
-#ifndef MPIEXEC_LITE_RUNDIR_H
-#define MPIEXEC_LITE_RUNDIR_H
+#ifndef PMIX_EXT_RUNDIR_H
+#define PMIX_EXT_RUNDIR_H
 
 #include "wire/err.h"
 
@@ -30,6 +30,10 @@ void rundir_sweep(pid_t pid);
 /* A folder that belongs to us, with this mode, made if it is not there; one that is there
  * must be ours and may have less.  0, or -1 and e. */
 int  rundir_check(const char *path, mode_t mode, struct err *e);
+/* A folder, no link, that is ours (or root's), and that nobody else can write to. */
+bool rundir_is_safe(const char *path, bool roots_too);
+/* The user's own folder, or the system's, where it is there; "" where it is not. */
+void rundir_folder(bool system, char *path, size_t size);
 /* The socket of the user's server, or else of the system's.  False: there is none. */
 bool rundir_find(char *path, size_t size);
 /* Connect to such a socket, without blocking, if a process of our own uid or of root

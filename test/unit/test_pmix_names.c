@@ -1,0 +1,119 @@
+/* Tests of pmix_ext/names.c and unsupported.c. */
+#include "pmix_ext/names.h"
+#include "pmix_ext/pmix_ext_server.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+static void test_strings(void **state)
+{
+    char *text;
+
+    (void)state;
+    assert_string_equal(PMIx_Error_string(PMIX_ERR_TIMEOUT), "PMIX_ERR_TIMEOUT");
+    assert_string_equal(PMIx_Error_string(PMIX_ERR_JOB_TERMINATED), "PMIX_EVENT_JOB_END");
+    assert_string_equal(PMIx_Error_string(-3001), "unknown");
+    assert_string_equal(PMIx_Error_string(1), "unknown");
+    assert_string_equal(status_meaning(PMIX_ERR_NO_PERMISSIONS), "not permitted");
+    assert_null(status_meaning(-3001));
+    assert_string_equal(PMIx_Proc_state_string(5), "PMIX_PROC_STATE_RUNNING");
+    assert_string_equal(PMIx_Proc_state_string(255), "unknown");
+    assert_string_equal(PMIx_Job_state_string(1), "PMIX_JOB_STATE_AWAITING_ALLOC");
+    assert_string_equal(PMIx_Scope_string(3), "PMIX_GLOBAL");
+    assert_string_equal(PMIx_Persistence_string(255), "PMIX_PERSIST_INVALID");
+    assert_string_equal(PMIx_Data_range_string(4), "PMIX_RANGE_SESSION");
+    assert_string_equal(PMIx_Data_type_string(14), "PMIX_UINT32");
+    assert_string_equal(PMIx_Data_type_string(44), "unknown");
+    assert_string_equal(PMIx_Alloc_directive_string(3), "PMIX_ALLOC_RELEASE");
+    assert_string_equal(PMIx_Link_state_string(2), "PMIX_LINK_UP");
+    assert_string_equal(PMIx_Device_type_string(2), "PMIX_DEVTYPE_GPU");
+    assert_string_equal(PMIx_Device_type_string(3), "unknown");
+    assert_string_equal(PMIx_Value_comparison_string(PMIX_EQUAL), "PMIX_EQUAL");
+    assert_string_equal(PMIx_IOF_channel_string(6), "stdout stderr");
+    assert_string_equal(PMIx_IOF_channel_string(0xff), "stdin stdout stderr stddiag");
+    assert_string_equal(PMIx_IOF_channel_string(0x10), "unknown");
+    text = PMIx_Info_directives_string(PMIX_INFO_REQD | PMIX_INFO_QUALIFIER);
+    assert_non_null(strstr(text, "required"));
+    assert_non_null(strstr(text, "qualifier"));
+    free(text);
+    assert_int_equal(strncmp(PMIx_Get_version(), "mpiexec_lite ", 13), 0);
+}
+
+/* Every row of both tables, under its own name or that of an earlier row. */
+static void test_all_rows(void **state)
+{
+    static const struct { pmix_status_t number; const char *name; } statuses[] = {
+#define STATUS(name, meaning) { name, #name },
+#include "pmix_ext/statuses.def"
+#undef STATUS
+    };
+    static const struct { const char *name, *key; } attributes[] = {
+#define ATTRIBUTE(name, type) { #name, name },
+#include "pmix_ext/attributes.def"
+#undef ATTRIBUTE
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+        size_t first = 0;
+
+        while (statuses[first].number != statuses[i].number)
+            first++;
+        assert_string_equal(PMIx_Error_string(statuses[i].number), statuses[first].name);
+    }
+    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++) {
+        const char *name = PMIx_Get_attribute_name(attributes[i].key);
+
+        assert_string_equal(PMIx_Get_attribute_string(attributes[i].name), attributes[i].key);
+        assert_string_equal(PMIx_Get_attribute_string(name), attributes[i].key);
+    }
+}
+
+static void test_attributes(void **state)
+{
+    (void)state;
+    assert_string_equal(PMIx_Get_attribute_string("PMIX_RANK"), "pmix.rank");
+    assert_string_equal(PMIx_Get_attribute_name("pmix.rank"), "PMIX_RANK");
+    assert_string_equal(PMIx_Get_attribute_string("mine"), "mine");
+    assert_string_equal(PMIx_Get_attribute_name("mine"), "mine");
+    /* Of several names, the one in use. */
+    assert_string_equal(PMIx_Get_attribute_name("pmix.alloc.net"), "PMIX_ALLOC_FABRIC");
+    assert_string_equal(PMIx_Get_attribute_string("PMIX_ALLOC_NETWORK"), "pmix.alloc.net");
+    assert_int_equal(attribute_named("PMIX_JOB_SIZE")->type, PMIX_UINT32);
+    assert_int_equal(attribute_of_key("pmix.qry.ptable")->type, PMIX_DATA_ARRAY);
+    assert_null(attribute_of_key("pmix.none"));
+}
+
+static void ended(pmix_status_t status, void *cbdata)
+{
+    *(pmix_status_t *)cbdata = status;
+}
+
+static void test_unsupported(void **state)
+{
+    pmix_status_t said = PMIX_SUCCESS;
+    pmix_topology_t topo;
+    pmix_nspace_t job = "job";
+
+    (void)state;
+    assert_int_equal(PMIx_server_init(NULL, NULL, 0), PMIX_ERR_NOT_SUPPORTED);
+    assert_int_equal(PMIx_Load_topology(&topo), PMIX_ERR_NOT_SUPPORTED);
+    PMIx_server_deregister_nspace(job, ended, &said);
+    assert_int_equal(said, PMIX_ERR_NOT_SUPPORTED);
+    PMIx_server_deregister_nspace(job, NULL, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_all_rows),
+        cmocka_unit_test(test_attributes),
+        cmocka_unit_test(test_unsupported),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
