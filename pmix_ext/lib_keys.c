@@ -93,7 +93,7 @@ static pmix_status_t mapped(struct link *l, int rank, const char *key, pmix_valu
 {
     pmix_status_t status = PMIX_ERR_NOT_FOUND;
     int size = l->client.size;
-    struct map m;
+    struct map m = { 0 };
 
     if (rank < size && map_read(&m, l)) {
         int node = m.node[rank];
