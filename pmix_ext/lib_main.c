@@ -162,8 +162,3 @@ int PMIx_Initialized(void)
 void PMIx_Progress(void)
 {
 }
-
-const char *PMIx_Get_version(void)
-{
-    return "mpiexec_lite libpmix_ext " VERSION " (PMIx 4.2)";
-}
