@@ -9,6 +9,9 @@
 V       ?= 0
 Q        = $(if $(filter 1,$V),,@printf '  %s  %s\n' $1 $@;)
 B       ?= build
+ifeq ($(strip $(B)),)
+override B := build
+endif
 PREFIX  ?= /usr/local
 DESTDIR ?=
 VERSION  = 0.1.0

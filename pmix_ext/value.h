@@ -52,8 +52,8 @@ int value_decode(pmix_data_type_t type, const char *text, size_t len, const char
 int value_decode_json(pmix_data_type_t type, json_t *json, const char *what, void *to,
                       struct err *e);
 
-/* Likewise a JSON array: *array, which may be NULL if it is empty, of *n; for
- * value_free_array. */
+/* Likewise a JSON array: *array of *n values, for value_free_array; NULL and 0 if it is
+ * empty, and after an error. */
 int value_decode_array(pmix_data_type_t type, const char *text, size_t len, const char *what,
                        void **array, size_t *n, struct err *e);
 int value_decode_array_json(pmix_data_type_t type, json_t *json, const char *what,

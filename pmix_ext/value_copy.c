@@ -9,7 +9,7 @@ struct copy {
 /* *to is all zero before; what it has when a copy fails can be cleared. */
 static int copy(const struct type *t, const void *from, void *to, struct copy *c);
 
-static int no_memory(struct copy *c)
+static int out_of_memory(struct copy *c)
 {
     return err_set(c->e, ERR_NOMEM, "out of memory");
 }
@@ -17,14 +17,14 @@ static int no_memory(struct copy *c)
 static int copy_text(const char *from, char **to, struct copy *c)
 {
     *to = from ? strdup(from) : NULL;
-    return from && !*to ? no_memory(c) : 0;
+    return from && !*to ? out_of_memory(c) : 0;
 }
 
 static int copy_bytes(const char *from, size_t n, char **to, struct copy *c)
 {
     *to = n ? malloc(n) : NULL;
     if (n && !*to)
-        return no_memory(c);
+        return out_of_memory(c);
     if (n)
         memcpy(*to, from, n);
     return 0;
@@ -51,7 +51,7 @@ static int copy_list(char **from, char ***to, struct copy *c)
         n++;
     *to = calloc(n + 1, sizeof **to);
     if (!*to)
-        return no_memory(c);
+        return out_of_memory(c);
     for (size_t i = 0; i < n; i++)
         if (copy_text(from[i], &(*to)[i], c) < 0)
             return -1;
@@ -70,7 +70,7 @@ static int copy_elements(const struct type *t, const char *from, size_t n, void 
         return err_set(c->e, ERR_INVALID_VAL, "%zu elements at NULL", n);
     *array = to = calloc(n, t->size);
     if (!to)
-        return no_memory(c);
+        return out_of_memory(c);
     *count = n;
     for (size_t i = 0; i < n; i++)
         if (copy(t, from + i * t->size, to + i * t->size, c) < 0)
@@ -137,7 +137,7 @@ static int copy_value(const pmix_value_t *from, pmix_value_t *to, struct copy *c
     if (t->place == PLACE_BEHIND && behind) {
         place = calloc(1, t->size);
         if (!place)
-            return no_memory(c);
+            return out_of_memory(c);
         memcpy(&to->data, &place, sizeof place);
     }
     rc = behind ? copy(t, behind, place, c) : 0;

@@ -1,4 +1,4 @@
-/* value_impl.h - what the files of value.h share. */
+/* value_impl.h - what the files value*.c share; see value.h. */
 #ifndef PMIX_EXT_VALUE_IMPL_H
 #define PMIX_EXT_VALUE_IMPL_H
 
@@ -36,8 +36,44 @@ static inline const void *value_place(const struct type *t, const pmix_value_t *
 /* All bytes zero? */
 bool all_zero(const void *data, size_t n);
 
-/* What clear, copy and compare do with a type that is given by its row. */
+/* What clears do with a type that is given by its row. */
 void type_clear(const struct type *t, void *value);
 void type_free_array(const struct type *t, void *array, size_t n);
+
+/* --- to JSON ------------------------------------------------------------------------ */
+
+struct out {
+    struct buf *buf;
+    size_t      from;        /* length of buf before this */
+    unsigned    depth;       /* values and arrays that are open */
+    struct err *e;
+};
+
+/* Append the value of type t at `from`.  0, or -1 and e, which begins with ": " or with
+ * steps of a path (value_at). */
+typedef int put_fn(const struct type *t, const void *from, struct out *o);
+
+extern put_fn *const put_scalar[FORMS];      /* the forms that hold no others */
+put_fn put_null;
+
+/* --- from JSON ---------------------------------------------------------------------- */
+
+struct in {
+    unsigned    depth;       /* values and arrays that are open */
+    struct err *e;
+};
+
+/* Fill *to, which is all zero, from json, which is NULL if it is not there.  0, or -1 and
+ * e as above; what *to has then can be cleared. */
+typedef int take_fn(const struct type *t, json_t *json, void *to, struct in *in);
+
+extern take_fn *const take_scalar[FORMS];
+take_fn take_string;
+
+/* Errors; each returns -1.  The sentence of value_bad_word has one %s, where the peer's
+ * words go, short and harmless. */
+int value_not_a(const char *wanted, json_t *json, struct in *in);
+int value_bad_word(const char *sentence, const char *word, struct in *in);
+int value_no_memory(struct in *in);
 
 #endif

@@ -586,6 +586,7 @@ static void test_protocol_page(void **state)
         find_entry(page, start, entry);
         print_message("  %s: %s\n", t->name, entry);
         assert_int_equal(t->local, !strcmp(entry, "notsent"));
+        assert_true(t->local || t->form != FORM_OPAQUE);
         if (t->local)
             continue;
         assert_int_equal(t->place == PLACE_NONE, strstr(entry, "inarraysonly") != NULL);

@@ -378,6 +378,7 @@ static void test_no_memory(void **state)
     (void)state;
     fault_begin();
     do {
+        infos = &n;
         fault_after(tries++);
         rc = value_decode_array(PMIX_INFO, everything, strlen(everything), "v", &infos, &n, &e);
         fault_end();
