@@ -173,6 +173,7 @@ struct lib {
     size_t          next_id;             /* of handlers */
     struct pulls    pulls;               /* owned */
     struct data     staged, kept;        /* owned */
+    char          **published;           /* owned: keys, which this process can take back */
     struct plain    plain;
     struct callbacks callbacks;
 };
@@ -277,6 +278,7 @@ void op_number(struct op *op, const char *name, long long number);
 void op_array(struct op *op, const char *name, pmix_data_type_t type, const void *from,
               size_t n);
 void op_one(struct op *op, const char *name, pmix_data_type_t type, const void *from);
+void op_bytes(struct op *op, const char *name, const char *data, size_t n);   /* as base64 */
 void op_strings(struct op *op, const char *name, char *const *list);
 
 /* Send and wait: the status.  The op has the result. */

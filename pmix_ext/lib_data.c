@@ -357,6 +357,16 @@ pmix_status_t PMIx_Get_nb(const pmix_proc_t *proc, const char key[], const pmix_
 
 /* --- published --------------------------------------------------------- */
 
+/* Of those that are no directives. */
+static void note_published(const pmix_info_t *infos, size_t n)
+{
+    pthread_mutex_lock(&lib.lock);
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(infos[i].key, "pmix.", 5))
+            PMIx_Argv_append_unique_nosize(&lib.published, infos[i].key);
+    pthread_mutex_unlock(&lib.lock);
+}
+
 static struct op *publish(const pmix_info_t *infos, size_t n)
 {
     struct op *op = op_new(&publish_ask);
@@ -368,6 +378,8 @@ static struct op *publish(const pmix_info_t *infos, size_t n)
     op->infos = infos;
     op->ninfos = n;
     op_array(op, "infos", PMIX_INFO, infos, n);
+    if (op->status == PMIX_SUCCESS)
+        note_published(infos, n);
     return op;
 }
 
@@ -459,13 +471,51 @@ pmix_status_t PMIx_Lookup_nb(char **keys, const pmix_info_t info[], size_t ninfo
     return op_post(op, deliver_lookup, cbdata);
 }
 
+/* What this process has published, and forgets now. */
+static char **all_keys(void)
+{
+    char **keys;
+
+    pthread_mutex_lock(&lib.lock);
+    keys = lib.published;
+    lib.published = NULL;
+    pthread_mutex_unlock(&lib.lock);
+    return keys;
+}
+
 pmix_status_t PMIx_Unpublish(char **keys, const pmix_info_t info[], size_t ninfo)
 {
-    return op_run_new(with_keys(&unpublish_ask, keys, info, ninfo));
+    char **all = keys ? NULL : all_keys();
+    pmix_status_t status = PMIX_SUCCESS;
+
+    if (keys || all || !lib_begun())
+        status = op_run_new(with_keys(&unpublish_ask, keys ? keys : all, info, ninfo));
+    PMIx_Argv_free(all);
+    return status;
+}
+
+static void deliver_unpublish(struct op *op)
+{
+    PMIx_Argv_free(op->more);
+    deliver_op(op);
 }
 
 pmix_status_t PMIx_Unpublish_nb(char **keys, const pmix_info_t info[], size_t ninfo,
                                 pmix_op_cbfunc_t cbfunc, void *cbdata)
 {
-    return op_post_op(with_keys(&unpublish_ask, keys, info, ninfo), cbfunc, cbdata);
+    char **all = keys ? NULL : all_keys();
+    pmix_status_t status;
+    struct op *op;
+
+    if (!keys && !all && lib_begun())
+        return PMIX_OPERATION_SUCCEEDED;
+    op = with_keys(&unpublish_ask, keys ? keys : all, info, ninfo);
+    if (op) {
+        op->more = all;
+        op->cb.op = cbfunc;
+    }
+    status = op_post(op, deliver_unpublish, cbdata);
+    if (status != PMIX_SUCCESS)
+        PMIx_Argv_free(all);
+    return status;
 }

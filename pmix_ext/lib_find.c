@@ -98,7 +98,7 @@ int find_server(const pmix_info_t *infos, size_t n, pmix_status_t *status)
         return find_uri(env, status);
     }
     look(&s);
-    *status = s.found == 1 ? PMIX_SUCCESS : s.found ? PMIX_ERR_BAD_PARAM : PMIX_ERR_UNREACH;
+    *status = s.found == 1 ? PMIX_SUCCESS : s.found ? PMIX_ERR_RESOURCE_BUSY : PMIX_ERR_UNREACH;
     if (s.found == 1)
         return s.fd;
     if (s.found)

@@ -1,7 +1,7 @@
 /* lib_iof.c - output of other processes, and input for them; see lib.h */
 #include "pmix_ext/lib.h"
 
-#include "pmix_ext/value.h"
+#include "pmix_ext/base64.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,6 @@
 static const struct ask pull_ask = { "pmix-iof-pull", "id", TAKES_NUMBER, 0, NULL };
 static const struct ask drop_ask = { "pmix-iof-deregister", NULL, TAKES_NOTHING, 0, NULL };
 static const struct ask push_ask = { "pmix-iof-push", NULL, TAKES_NOTHING, 0, NULL };
-static const struct ask taken_ask = { "pmix-iof-taken", NULL, TAKES_NOTHING, 0, NULL };
 
 /* --- pulls; lib.lock is held ------------------------------------------- */
 
@@ -51,23 +50,9 @@ struct piece {
 static void piece_free(struct piece *p)
 {
     PMIX_BYTE_OBJECT_DESTRUCT(&p->bytes);
-    PMIX_INFO_FREE(p->infos, p->ninfos);
+    PMIX_INFO_FREE(p->infos, 2);
     link_drop(p->link);
     free(p);
-}
-
-/* The server sends no more than what was taken makes room for. */
-static void say_taken(const struct piece *p)
-{
-    struct op *op = op_new(&taken_ask);
-
-    if (op && op->link != p->link)
-        op->status = PMIX_ERR_UNREACH;
-    if (op) {
-        op_number(op, "id", p->id);
-        op_number(op, "bytes", (long long)p->bytes.size);
-    }
-    op_post_op(op, NULL, NULL);
 }
 
 static void run_piece(struct note *n)
@@ -83,29 +68,55 @@ static void run_piece(struct note *n)
     pthread_mutex_unlock(&lib.lock);
     if (fn)
         fn((size_t)p->id, p->channel, &p->source, &p->bytes, p->infos, p->ninfos);
-    if (p->bytes.size)
-        say_taken(p);
     piece_free(p);
+}
+
+static bool take_bytes(const struct pair *data, pmix_byte_object_t *bytes)
+{
+    long n;
+
+    bytes->bytes = malloc(base64_room(data->len) + 1);
+    n = bytes->bytes ? base64_decode(data->val, data->len, (unsigned char *)bytes->bytes) : -1;
+    bytes->size = n > 0 ? (size_t)n : 0;
+    return n >= 0;
+}
+
+/* What is said of a piece: that it is the last, and how many bytes before it were dropped
+ * since nobody took them. */
+static bool take_infos(struct piece *p, const struct msg *m)
+{
+    const struct pair *missed = msg_find(m, "missed");
+    const char *end = msg_get(m, "end");
+    long long n;
+
+    p->infos = PMIx_Info_create(2);
+    if (!p->infos)
+        return false;
+    if (end && !strcmp(end, "TRUE"))
+        PMIX_INFO_LOAD(&p->infos[p->ninfos++], PMIX_IOF_COMPLETE, NULL, PMIX_BOOL);
+    if (missed && pair_int(missed, 0, INT64_MAX, &n, NULL) == 0) {
+        uint64_t number = (uint64_t)n;
+
+        PMIX_INFO_LOAD(&p->infos[p->ninfos++], PMIX_EXT_MISSED, &number, PMIX_UINT64);
+    }
+    return true;
 }
 
 static bool take_piece(const struct msg *m, struct piece *p)
 {
-    const struct pair *id = msg_find(m, "id"), *source = msg_find(m, "source");
+    const struct pair *id = msg_find(m, "id"), *rank = msg_find(m, "rank");
     const struct pair *channel = msg_find(m, "channel"), *data = msg_find(m, "data");
-    const struct pair *infos = msg_find(m, "infos");
-    long long number;
-    void *list = NULL;
+    const char *nspace = msg_get(m, "nspace");
+    long long r, c;
 
-    if (!id || !source || !channel || !data || pair_int(id, 0, INT64_MAX, &p->id, NULL) < 0 ||
-        pair_int(channel, 0, UINT16_MAX, &number, NULL) < 0 ||
-        value_decode(PMIX_PROC, source->val, source->len, "source", &p->source, NULL) < 0 ||
-        value_decode(PMIX_BYTE_OBJECT, data->val, data->len, "data", &p->bytes, NULL) < 0 ||
-        (infos && infos->len && value_decode_array(PMIX_INFO, infos->val, infos->len, "infos",
-                                                   &list, &p->ninfos, NULL) < 0))
+    if (!id || !nspace || !rank || !channel || strlen(nspace) > PMIX_MAX_NSLEN ||
+        pair_int(id, 0, INT64_MAX, &p->id, NULL) < 0 ||
+        pair_int(rank, 0, UINT32_MAX, &r, NULL) < 0 ||
+        pair_int(channel, 0, UINT16_MAX, &c, NULL) < 0 || (data && !take_bytes(data, &p->bytes)))
         return false;
-    p->channel = (pmix_iof_channel_t)number;
-    p->infos = list;
-    return true;
+    PMIX_LOAD_PROCID(&p->source, nspace, (pmix_rank_t)r);
+    p->channel = (pmix_iof_channel_t)c;
+    return take_infos(p, m);
 }
 
 void iof_take(struct link *l, const struct msg *m)
@@ -226,13 +237,12 @@ enum { PUSH = 32768 };
 static struct op *push(const pmix_proc_t *targets, size_t n, const char *bytes, size_t size,
                        const pmix_info_t *directives, size_t ndirs)
 {
-    pmix_byte_object_t piece = { .bytes = (char *)bytes, .size = size };
     struct op *op = op_new(&push_ask);
 
     if (!op)
         return NULL;
     op_array(op, "procs", PMIX_PROC, targets, n);
-    op_one(op, "data", PMIX_BYTE_OBJECT, &piece);
+    op_bytes(op, "data", bytes, size);
     op_array(op, "directives", PMIX_INFO, directives, ndirs);
     return op;
 }

@@ -110,6 +110,8 @@ static void end(void)
     pulls_clear();
     data_clear(&lib.staged);
     data_clear(&lib.kept);
+    PMIx_Argv_free(lib.published);
+    lib.published = NULL;
     plain_clear();
     pthread_mutex_unlock(&lib.lock);
 }

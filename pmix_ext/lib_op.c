@@ -1,6 +1,7 @@
 /* lib_op.c - a call of the standard as a request and its reply; see lib.h */
 #include "pmix_ext/lib.h"
 
+#include "pmix_ext/base64.h"
 #include "pmix_ext/types.h"
 #include "pmix_ext/value.h"
 
@@ -153,6 +154,15 @@ void op_one(struct op *op, const char *name, pmix_data_type_t type, const void *
         op->status = PMIX_ERR_BAD_PARAM;
     else
         add_json(op, name, value_encode(type, from, name, &op->texts[op->ntexts], &e), &e);
+}
+
+void op_bytes(struct op *op, const char *name, const char *data, size_t n)
+{
+    if (!open_for(op))
+        return;
+    base64_encode(data, n, &op->texts[op->ntexts]);
+    buf_str(&op->texts[op->ntexts], "");
+    add_json(op, name, 0, NULL);
 }
 
 void op_strings(struct op *op, const char *name, char *const *list)

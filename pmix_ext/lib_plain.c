@@ -364,9 +364,7 @@ pmix_status_t plain_unpublish(struct op *op)
 {
     struct err e;
 
-    if (!op->keys)                       /* the server cannot tell whose names are whose */
-        return PMIX_ERR_NOT_SUPPORTED;
-    for (char **key = op->keys; *key; key++)
+    for (char **key = op->keys; key && *key; key++)
         if (client_unpublish(&op->link->client, *key, &e) < 0)
             return status_of_err(op->link, &e);
     return PMIX_SUCCESS;
