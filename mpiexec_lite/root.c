@@ -245,6 +245,7 @@ int root_run(const struct root_args *args)
     r->user = *args->user;
     TAILQ_INIT(&r->jobs);
     TAILQ_INIT(&r->timers);
+    TAILQ_INIT(&r->surveys);
     if (prepare(r, &e) < 0) {
         fprintf(stderr, "mpiexec_lite: %s\n", e.text);
     } else {

@@ -27,19 +27,6 @@ static double op_now(void *host)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static const char *op_job(void *host, size_t i, int *size)
-{
-    struct root *r = host;
-    struct root_job *j;
-
-    TAILQ_FOREACH(j, &r->jobs, in_root)
-        if (!i--) {
-            *size = j->launch.size;
-            return j->bundle.jobid;
-        }
-    return NULL;
-}
-
 /* For a reader who does not read, messages are lost rather than kept without end. */
 static int op_log(void *host, enum ext_log to, int priority, const char *nspace,
                   const char *line, size_t len)
@@ -61,8 +48,8 @@ static int op_log(void *host, enum ext_log to, int priority, const char *nspace,
     return ENOTSUP;
 }
 
-static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now, .job = op_job,
-                                        .log = op_log };
+static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now,
+                                        .facts = &root_facts, .log = op_log };
 
 int root_ext_init(struct root *r, struct err *e)
 {
@@ -106,4 +93,5 @@ void root_ext_clear(struct root *r)
         ev_timer_stop(r->loop, &r->open_tools);
     tools_free(r->tools);
     ext_free(r->ext);
+    root_surveys_clear(r);
 }

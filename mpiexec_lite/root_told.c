@@ -239,6 +239,15 @@ static int on_trace(struct root *r, const struct told *t, struct err *e)
     return 0;
 }
 
+static int on_surveyed(struct root *r, const struct told *t, struct err *e)
+{
+    long long id;
+
+    if (msg_number(t->m, "id", 1, UINT32_MAX, &id, e) < 0)
+        return -1;
+    return root_survey_take(r, (unsigned)id, t->position, t->payload, t->len, e);
+}
+
 static int on_stdin_taken(struct root *r, const struct told *t, struct err *e)
 {
     long long bytes;
@@ -272,7 +281,7 @@ static const struct row {
     { "lost", on_lost, POSITION }, { "done", on_done, NOTHING },
     { "broken", on_broken, NOTHING }, { "tell", on_tell, NOTHING },
     { "trace", on_trace, NOTHING }, { "stdin-taken", on_stdin_taken, POSITION },
-    { "stdin-closed", on_stdin_closed, POSITION },
+    { "stdin-closed", on_stdin_closed, POSITION }, { "surveyed", on_surveyed, POSITION },
 };
 
 static const struct row *find_row(const char *cmd)

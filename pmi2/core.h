@@ -230,6 +230,10 @@ struct request *request_park(struct request *rq, struct waiters *w, struct err *
 void request_answer(struct request *rq, enum outcome o, const struct err *e);
 /* Answer a parked request and free it, once its turn has come. */
 void request_finish(struct request *rq, enum outcome o, const struct err *e);
+/* The same with a whole frame that the caller has made, beginning with request_message. */
+void request_finish_frame(struct request *rq, const char *frame, size_t len);
+/* The beginning of a message of PMI-2 that answers it: name and thread id. */
+struct msg *request_message(struct request *rq);
 /* Forget a parked request without an answer. */
 void request_free(struct request *rq);
 void waiters_init(struct waiters *w);
@@ -242,6 +246,8 @@ static inline struct job *request_job(struct request *rq) { return rq->conn->job
 
 /* Send bytes of a reply. */
 void conn_send(struct conn *c, const char *data, size_t len);
+/* Send what is gathered while it is read, so that c->queued is what waits. */
+void conn_flush(struct conn *c);
 /* Bind a PMI_PORT connection to a rank: 0, or -1 and e. */
 int  conn_claim(struct conn *c, long long rank, struct err *e);
 /* The connection cannot go on. */

@@ -24,6 +24,11 @@ static const struct field query_fields[] = { STATUS, FIELD("results"), FIELDS_EN
 static const struct arg log_args[] = { NEEDED("data"), TEXT("directives"), END };
 static const struct field log_fields[] = { STATUS, FIELD("results"), FIELDS_END };
 
+static const struct arg peers_args[] = { TEXT("node"), TEXT("nspace"), END };
+static const struct field peers_fields[] = { STATUS, FIELD("procs"), FIELDS_END };
+static const struct arg nodes_args[] = { TEXT("nspace"), END };
+static const struct field nodes_fields[] = { STATUS, FIELD("nodes"), FIELDS_END };
+
 const struct command ext_commands[] = {
     { { NULL, "pmix-tool-connect" }, { NULL, "pmix-tool-connect-response" },
       IN(CONN_GREETED), FROM_TOOL, connect_args, connect_fields, ext_tool_connect },
@@ -33,5 +38,9 @@ const struct command ext_commands[] = {
       IN_SERVICE, FROM_TOOL, query_args, query_fields, ext_query },
     { { NULL, "pmix-log" }, { NULL, "pmix-log-response" },
       IN_SERVICE, FROM_TOOL, log_args, log_fields, ext_log },
+    { { NULL, "pmix-resolve-peers" }, { NULL, "pmix-resolve-peers-response" },
+      IN_SERVICE, FROM_TOOL, peers_args, peers_fields, ext_resolve_peers },
+    { { NULL, "pmix-resolve-nodes" }, { NULL, "pmix-resolve-nodes-response" },
+      IN_SERVICE, FROM_TOOL, nodes_args, nodes_fields, ext_resolve_nodes },
 };
 const size_t ext_command_count = sizeof ext_commands / sizeof *ext_commands;

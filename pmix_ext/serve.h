@@ -9,6 +9,9 @@
 #include "pmi2/core.h"
 #include "pmix_ext/after.h"
 #include "pmix_ext/ext.h"
+#include "pmix_ext/parts.h"
+#include "pmix_ext/query.h"
+#include "pmix_ext/survey.h"
 
 #include <jansson.h>
 
@@ -22,6 +25,7 @@ struct session {                         /* what the layer knows of a connection
     struct ext  *ext;                    /* borrowed */
     struct conn *conn;                   /* borrowed */
     struct party who;
+    struct parts_list parts;             /* owned: replies that are on their way */
     double       log_at, log_left;       /* pmix-log: when it came last; bytes it may write */
 };
 TAILQ_HEAD(sessions, session);
@@ -31,6 +35,9 @@ struct ext {
     struct ext_ops  ops;
     void           *host;
     struct sessions sessions;            /* owned */
+    struct surveys  surveys;             /* that run; theirs who wait */
+    unsigned        survey_id;           /* of the last one */
+    struct queries  queries;             /* being answered */
     struct afters   afters;              /* that run; theirs who wait */
     unsigned        tools;               /* numbers given to tools so far */
     uint64_t        gathered[EXT_GATHERED];      /* pmix-log: sums of texts of late */
@@ -56,6 +63,9 @@ enum outcome ext_refuse(struct request *rq, int status);
  * the reference.  REPLY, or FAILED: no memory. */
 enum outcome reply_json(struct request *rq, int field, json_t *value, struct err *e);
 
-command_fn ext_tool_connect, ext_capabilities, ext_query, ext_log;
+/* The node that the caller is on; -1: none that has ranks. */
+int session_node(const struct session *s);
+
+command_fn ext_tool_connect, ext_capabilities, ext_query, ext_resolve_peers, ext_resolve_nodes, ext_log;
 
 #endif
