@@ -75,6 +75,8 @@ void proxy_job_start(struct proxy_job *j);
 int  proxy_job_begin(struct proxy_job *j, struct err *e);
 void proxy_job_sweep(struct proxy_job *j);
 void proxy_job_close_streams(struct proxy_job *j);
+/* The link can take more of its output. */
+void proxy_job_room(struct proxy_job *j);
 /* When all output of ranks here has been handed to the link: say so, once. */
 void proxy_job_say_quiet(struct proxy_job *j);
 struct msg *proxy_job_message(struct proxy_job *j, const char *cmd);     /* proxy->msg */

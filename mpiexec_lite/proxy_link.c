@@ -152,6 +152,21 @@ static int on_signal(struct proxy *p, const struct msg *m, const char *payload, 
     return 0;
 }
 
+static int on_watch(struct proxy *p, const struct msg *m, const char *payload, size_t len,
+                    struct err *e)
+{
+    struct proxy_job *j = proxy_job_named(p, m, e);
+    long long on, rank;
+
+    if (e->code || msg_number(m, "on", 0, 1, &on, e) < 0 ||
+        msg_number(m, "rank", -1, INT_MAX, &rank, e) < 0)
+        return -1;
+    proxy_pass_down(p, m, payload, len);
+    if (j && j->crew.output)
+        output_watch(j->crew.output, (int)rank, on);
+    return 0;
+}
+
 static int on_report(struct proxy *p, const struct msg *m, const char *payload, size_t len,
                      struct err *e)
 {
@@ -234,6 +249,7 @@ static const struct {
     { "sweep", on_sweep, false }, { "close-streams", on_close_streams, false },
     { "finish", on_finish, true }, { "stdin", on_stdin, false },
     { "job", on_job, false }, { "job-end", on_job_end, false },
+    { "iof-watch", on_watch, false },
     { "survey", proxy_survey, false },
 };
 
@@ -273,7 +289,7 @@ static void room_above(void *host, struct link *l)
         remotes_room(&p->below);
     if (p->peer)
         TAILQ_FOREACH(j, &p->jobs, in_proxy)
-            places_go_on(&j->places);
+            proxy_job_room(j);
 }
 
 const struct link_ops proxy_link_ops = {
@@ -305,7 +321,7 @@ static int message_from_below(void *host, struct remote *r, const struct msg *m,
             return err_set(e, ERR_INVALID_ARG, "done before it was told to finish");
         p->left += (int)left;
         remote_done(r);
-    } else if (!strcmp(m->cmd, "out") || !strcmp(m->cmd, "quiet")) {
+    } else if (!strcmp(m->cmd, "out") || !strcmp(m->cmd, "iof") || !strcmp(m->cmd, "quiet")) {
         if (link_take(r->link, len, e) < 0)
             return -1;
         pass_up(p, r, LINK_BULK, m, payload, len);

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+static const double LINGER = 0.25;
 static const double TOOLS_AFTER = 0.05;      /* seconds that a job is old before tools may come */
 
 static const char *op_hostname(void *host)
@@ -48,8 +49,9 @@ static int op_log(void *host, enum ext_log to, int priority, const char *nspace,
     return ENOTSUP;
 }
 
-static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now,
-                                        .facts = &root_facts, .log = op_log };
+static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now, .facts = &root_facts,
+                                        .watch = root_watch_output,
+                                        .output_room = root_output_room, .log = op_log };
 
 int root_ext_init(struct root *r, struct err *e)
 {
@@ -85,6 +87,37 @@ void root_ext_open(struct root *r)
     ev_timer_init(&r->open_tools, open_socket, TOOLS_AFTER, 0.);
     r->open_tools.data = r;
     ev_timer_start(r->loop, &r->open_tools);
+}
+
+static void on_linger(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    (void)loop;
+    (void)revents;
+    *(bool *)w->data = true;
+}
+
+/* What ranks wrote last is for tools as well, if they take it: a tool that takes nothing
+ * for LINGER seconds is not waited for. */
+void root_ext_linger(struct root *r)
+{
+    size_t left = 0, before;
+    bool due = false;
+    ev_timer timer;
+
+    if (!r->tools)
+        return;
+    ev_prepare_stop(r->loop, &r->prepare);       /* which would end the loop at once */
+    ev_timer_init(&timer, on_linger, LINGER, LINGER);
+    timer.data = &due;
+    ev_timer_start(r->loop, &timer);
+    before = tools_unsent(r->tools) + ext_held(r->ext);
+    while ((left = tools_unsent(r->tools) + ext_held(r->ext)) > 0 && !(due && left == before)) {
+        if (due)
+            before = left;
+        due = false;
+        ev_run(r->loop, EVRUN_ONCE);
+    }
+    ev_timer_stop(r->loop, &timer);
 }
 
 void root_ext_clear(struct root *r)

@@ -5,7 +5,8 @@
  * root_foreign.c (jobs of other launchers), root_facts.c and root_survey.c (what extended commands
  * ask about jobs and their processes), root_node.c (ranks of this host and all output),
  * root_spread.c (bringing up the servers of other nodes), root_tree.c (these servers),
- * root_told.c (what they tell) and root_input.c (stdin). */
+ * root_told.c (what they tell) and root_input.c (stdin), root_ext.c (extended commands and tools) and root_iof.c
+ * (tools that read along what ranks write). */
 #ifndef MPIEXEC_LITE_ROOT_IMPL_H
 #define MPIEXEC_LITE_ROOT_IMPL_H
 
@@ -224,8 +225,16 @@ void root_foreign_follow(struct root *r);
 /* root_ext.c */
 int  root_ext_init(struct root *r, struct err *e);
 void root_ext_open(struct root *r);              /* tools may connect from now on */
+void root_ext_linger(struct root *r);            /* at the end: tools take what is left */
 void root_ext_clear(struct root *r);             /* before the core */
 
+/* root_iof.c */
+void root_iof_init(struct root_job *j);          /* once it has its output */
+void root_output_room(void *host);
+void root_watch_output(void *host, const char *nspace, int rank, bool on);
+/* A message of a server below with what a watched rank has written. */
+int  root_take_watched(struct root *r, struct remote *from, const struct msg *m,
+                       const char *payload, size_t len, struct err *e);
 /* root_facts.c */
 extern const struct fact_ops root_facts;
 void root_facts_clear(struct root_job *j);

@@ -188,6 +188,8 @@ int root_job_init(struct root_job *j, struct err *e)
     if (init_launch(j, e) < 0 || init_at(j, e) < 0 || crew_init(&j->crew, &r->node, &args, e) < 0)
         return -1;
     j->crew.output = output_new(&out, e);
+    if (j->crew.output)
+        root_iof_init(j);
     return j->crew.output ? 0 : -1;
 }
 

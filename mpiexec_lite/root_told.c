@@ -72,6 +72,11 @@ static int on_out(struct root *r, const struct told *t, struct err *e)
     return root_take_output(r, t->from, t->m, t->payload, t->len, e);
 }
 
+static int on_watched(struct root *r, const struct told *t, struct err *e)
+{
+    return root_take_watched(r, t->from, t->m, t->payload, t->len, e);
+}
+
 static int on_ended(struct root *r, const struct told *t, struct err *e)
 {
     const char *at = t->payload;
@@ -274,7 +279,8 @@ static const struct row {
     int       (*run)(struct root *r, const struct told *t, struct err *e);
     enum needs  needs;
 } rows[] = {
-    { "out", on_out, NOTHING }, { "started", on_started, POSITION },
+    { "out", on_out, NOTHING }, { "iof", on_watched, NOTHING },
+    { "started", on_started, POSITION },
     { "quiet", on_quiet, POSITION }, { "ended", on_ended, NOTHING },
     { "event", on_event, NOTHING }, { "connected", on_connected, POSITION },
     { "ready", on_ready, POSITION }, { "failed", on_failed, POSITION },

@@ -51,6 +51,14 @@ struct request *request_park(struct request *rq, struct waiters *w, struct err *
     return kept;
 }
 
+void request_await(struct request *rq, struct waiters *w)
+{
+    if (rq->waits)
+        TAILQ_REMOVE(&rq->waits->list, rq, in_wait);
+    rq->waits = w;
+    TAILQ_INSERT_TAIL(&w->list, rq, in_wait);
+}
+
 void reply_text(struct request *rq, int field, const char *s, size_t len)
 {
     rq->field[field] = (struct value){ .s = s, .len = len };

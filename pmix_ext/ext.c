@@ -34,6 +34,7 @@ struct session *session_of(struct request *rq, struct err *e)
 
 static void session_free(struct session *s)
 {
+    iof_forget(s);
     parts_forget(s);
     s->conn->layer = NULL;
     TAILQ_REMOVE(&s->ext->sessions, s, in_ext);
@@ -50,8 +51,10 @@ static void conn_gone(void *layer, struct conn *c)
 static void conn_has_room(void *layer, struct conn *c)
 {
     (void)layer;
-    if (c->layer)
-        parts_room(c->layer);
+    if (!c->layer)
+        return;
+    iof_drained(c->layer);
+    parts_room(c->layer);
 }
 
 static void job_gone(void *layer, struct job *j)
@@ -133,6 +136,7 @@ struct ext *ext_new(struct server *s, const struct ext_ops *ops, void *host, str
     TAILQ_INIT(&x->surveys);
     TAILQ_INIT(&x->queries);
     TAILQ_INIT(&x->afters);
+    TAILQ_INIT(&x->pulls);
     if (server_add_commands(s, ext_commands, ext_command_count, e) < 0) {
         free(x);
         return NULL;

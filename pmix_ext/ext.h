@@ -22,6 +22,11 @@ struct ext_ops {
     const char *(*hostname)(void *host);
     /* Wall clock, seconds since 1970. */
     double (*now)(void *host);
+    /* Show (ext_output) what this rank of a job, or with -1 all of its ranks, write from now
+     * on; or not any more.  The job may have ended. */
+    void (*watch)(void *host, const char *nspace, int rank, bool on);
+    /* What ranks that are watched write can be taken again (ext_output_full). */
+    void (*output_room)(void *host);
     const struct fact_ops *facts;        /* borrowed */
     /* A line for a log, without its end, safe to show; nspace: who says it.  0, or an errno;
      * ENOTSUP: there is no such log. */
@@ -39,5 +44,13 @@ void        ext_seen_server(struct ext *x, unsigned id, int node, uint64_t rss);
 void        ext_survey_over(struct ext *x, unsigned id);
 /* Before the server is freed, its connections are gone or go without it. */
 void        ext_free(struct ext *x);
+
+/* A rank that is watched has written bytes; len 0: it writes no more. */
+void        ext_output(struct ext *x, const char *nspace, int rank, bool errors,
+                       const char *data, size_t len);
+/* Ranks that are watched are to wait, until ops.output_room. */
+bool        ext_output_full(const struct ext *x);
+/* Bytes that are put aside for connections that do not take them. */
+size_t      ext_held(const struct ext *x);
 
 #endif

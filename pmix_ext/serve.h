@@ -25,10 +25,14 @@ struct session {                         /* what the layer knows of a connection
     struct ext  *ext;                    /* borrowed */
     struct conn *conn;                   /* borrowed */
     struct party who;
+    bool         payload;                /* it takes bytes behind a frame */
     struct parts_list parts;             /* owned: replies that are on their way */
     double       log_at, log_left;       /* pmix-log: when it came last; bytes it may write */
 };
 TAILQ_HEAD(sessions, session);
+
+struct pull;
+TAILQ_HEAD(pulls, pull);
 
 struct ext {
     struct server  *server;              /* borrowed */
@@ -42,6 +46,8 @@ struct ext {
     unsigned        tools;               /* numbers given to tools so far */
     uint64_t        gathered[EXT_GATHERED];      /* pmix-log: sums of texts of late */
     size_t          ngathered;
+    struct pulls    pulls;               /* owned: of output */
+    unsigned        pull_id;             /* of the last one */
     struct buf      text;                /* a reply's, until it is made */
 };
 
@@ -63,9 +69,14 @@ enum outcome ext_refuse(struct request *rq, int status);
  * the reference.  REPLY, or FAILED: no memory. */
 enum outcome reply_json(struct request *rq, int field, json_t *value, struct err *e);
 
+/* serve_iof.c: a connection ends; it can take more. */
+void iof_forget(struct session *s);
+void iof_drained(struct session *s);
+
 /* The node that the caller is on; -1: none that has ranks. */
 int session_node(const struct session *s);
 
-command_fn ext_tool_connect, ext_capabilities, ext_query, ext_resolve_peers, ext_resolve_nodes, ext_log;
+command_fn ext_tool_connect, ext_capabilities, ext_query, ext_resolve_peers,
+           ext_resolve_nodes, ext_log, ext_iof_pull, ext_iof_deregister;
 
 #endif
