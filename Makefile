@@ -146,9 +146,11 @@ $B/test/replay: $B/test/replay.o $(everything)
 	$(LD_TEST) -lpthread $(LIBS) -o $@
 
 # The simulator: the real core and the launcher's decisions, in one process.
-sim_src  = $(filter-out pmi2/client%.c pmi2/lib_%.c pmix_ext/lib_%.c,$(wildcard wire/*.c pmi2/*.c pmix_ext/*.c)) \
-           $(patsubst %,mpiexec_lite/%.c,launch lease tree flow starting spawned spawned_info binding \
-             bundle place plan env hosts hosts_text opts_file nearest) $(wildcard test/sim/*.c)
+sim_src  = $(filter-out pmi2/client%.c pmi2/lib_%.c pmix_ext/lib_%.c, \
+             $(wildcard wire/*.c pmi2/*.c pmix_ext/*.c)) \
+           $(patsubst %,mpiexec_lite/%.c,launch lease tree flow starting spawned spawned_info \
+             spawn_env binding bundle place plan env hosts hosts_text opts_file nearest) \
+           $(wildcard test/sim/*.c)
 $B/test/sim/sim: $(patsubst %.c,$B/%.o,$(sim_src))
 	$(LD_TEST) $(LIBS_SEAL) $(LIBS_JSON) $(LIBS_WIRE) -lm -o $@
 
@@ -186,7 +188,7 @@ soak: all
 	@test/soak --minutes $(MINUTES)
 
 # Includes point only towards wire/, and only these files include the event loop.
-LOOP_FILES = conn.h dialog.h fatal.c feed.h front.c handshake.h link.h listen.h munger.c sealed.h \
+LOOP_FILES = conn.h dialog.h fatal.c feed.h front.c glance.c handshake.h link.h listen.h munger.c sealed.h \
              sink.h topology.h
 loop_free  = $(filter-out $(LOOP_FILES:%=mpiexec_lite/%),$(wildcard mpiexec_lite/*.[ch]))
 layers:
