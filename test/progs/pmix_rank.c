@@ -127,7 +127,10 @@ static void need_text(pmix_rank_t rank, const char *key, const char *want)
 
     PMIX_LOAD_PROCID(&p, me.nspace, rank);
     SAME(PMIx_Get(&p, key, NULL, 0, &v), PMIX_SUCCESS);
-    CHECK(v->type == PMIX_STRING && !strcmp(v->data.string, want));
+    CHECK(v->type == PMIX_STRING);
+    if (strcmp(v->data.string, want))
+        printf("%s of %u: %.80s, want %.80s\n", key, rank, v->data.string, want);
+    CHECK(!strcmp(v->data.string, want));
     PMIX_VALUE_RELEASE(v);
 }
 
@@ -175,6 +178,28 @@ static void exchange(void)
     CHECK(got->type == PMIX_DOUBLE && got->data.dval == 1.0 / 3 + next.rank);
     PMIX_VALUE_RELEASE(got);
     free(big);
+}
+
+/* Ranks of PMI-1 and PMI-2 put strings under the same keys with commands of their own. */
+static void mixed(void)
+{
+    char key[64], text[64];
+
+    for (uint32_t r = 0; r < size; r++) {
+        snprintf(key, sizeof key, "from-%u", r);
+        snprintf(text, sizeof text, "rank %u", r);
+        if (r == me.rank) {
+            put_text(key, text);
+            SAME(PMIx_Commit(), PMIX_SUCCESS);
+        }
+    }
+    fence();
+    for (uint32_t r = 0; r < size; r++) {
+        snprintf(key, sizeof key, "from-%u", r);
+        snprintf(text, sizeof text, "rank %u", r);
+        need_text(r, key, text);
+    }
+    fence();
 }
 
 static void misses(void)
@@ -550,7 +575,7 @@ static void run(const char *what)
     else if (!strcmp(what, "events"))
         events();
     else if (!strcmp(what, "mixed"))
-        exchange();
+        mixed();
     else if (!strcmp(what, "abort")) {
         if (me.rank == 0)
             SAME(PMIx_Abort(7, "enough of it", NULL, 0), PMIX_SUCCESS);
