@@ -1,7 +1,6 @@
 /* proxy_impl.h - what the proxy's source files share: proxy.c (the loop, the set-up, the
  * end), proxy_job.c (a job's part here), proxy_survey.c (what its ranks use), proxy_look.c
- * (looks at files) and proxy_link.c
- * (messages from above and below). */
+ * (looks at files) and proxy_link.c (messages from above and below). */
 #ifndef MPIEXEC_LITE_PROXY_IMPL_H
 #define MPIEXEC_LITE_PROXY_IMPL_H
 
@@ -23,6 +22,7 @@ struct proxy_job {
     struct places   places;
     struct crew     crew;
     bool            started, quiet;
+    bool            watched;         /* its output is from the start */
 };
 TAILQ_HEAD(proxy_jobs, proxy_job);
 

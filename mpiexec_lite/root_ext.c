@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const double LINGER = 0.25;
+static const double LINGER = 1.0;            /* seconds for a tool to take something more */
 static const double TOOLS_AFTER = 0.05;      /* seconds that a job is old before tools may come */
 
 static const char *op_hostname(void *host)
@@ -26,16 +26,6 @@ static double op_now(void *host)
     (void)host;
     clock_gettime(CLOCK_REALTIME, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static int op_where(void *host, const char *job, uint32_t rank)
-{
-    struct root *r = host;
-    const struct root_job *j = root_job_by_id(r, job);
-
-    if (!j || rank >= (uint32_t)j->bundle.place.size)
-        return -1;
-    return r->positions[placement_node(&j->bundle.place, (int)rank)];
 }
 
 /* For a reader who does not read, messages are lost rather than kept without end. */
@@ -60,8 +50,8 @@ static int op_log(void *host, enum ext_log to, int priority, const char *nspace,
 }
 
 static const struct ext_ops ext_ops = {
-    .hostname = op_hostname, .now = op_now, .facts = &root_facts, .where = op_where,
-    .watch = root_watch_output, .output_room = root_output_room, .log = op_log,
+    .hostname = op_hostname, .now = op_now, .facts = &root_facts,
+    .watch = root_watch_output, .output_room = root_output_room, .push = root_push, .log = op_log,
     .order = root_order, .look = root_look,
 };
 
@@ -90,6 +80,7 @@ static void open_socket(struct ev_loop *loop, ev_timer *w, int revents)
     r->tools = tools_new(&args, &e);
     if (!r->tools)
         root_say(r, 1, "no tools can connect: %s", e.text);
+    rendezvous_tidy();
 }
 
 /* A short job is over before it costs anything. */

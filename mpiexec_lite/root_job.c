@@ -201,15 +201,16 @@ int root_job_init(struct root_job *j, struct err *e)
 
 void root_job_free(struct root_job *j)
 {
+    root_facts_clear(j);                 /* it is as long as the job has programs */
     crew_clear(&j->crew);
     launch_clear(&j->launch);
+    root_facts_clear(j);
     for (size_t a = 0; j->number && j->programs && a < j->bundle.plan.napps; a++)
         free(j->programs[a]);
     if (j->number) {
         free(j->programs);
         bundle_clear(&j->bundle);
     }
-    root_facts_clear(j);
     free(j->at);
     starting_clear(&j->starting);
     TAILQ_REMOVE(&j->root->jobs, j, in_root);
