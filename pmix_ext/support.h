@@ -5,7 +5,7 @@
 #ifndef PMIX_EXT_SUPPORT_H
 #define PMIX_EXT_SUPPORT_H
 
-#include "pmix_ext/pmix_ext_common.h"
+#include "pmix_ext/directives.h"
 #include "wire/buf.h"
 
 #include <stdbool.h>
@@ -15,9 +15,17 @@ typedef bool attribute_fn(size_t i, const char **key, pmix_data_type_t *type);
 
 struct function_support {
     const char   *name;          /* "PMIx_Query_info"; NULL: the end */
+    const struct directive_rule *rules;  /* what it takes, or NULL: */
     attribute_fn *attribute;
 };
 extern const struct function_support functions_supported[];
+
+/* The tables of commands, in their own files. */
+extern const struct directive_rule fence_rules[], get_rules[], lookup_rules[], publish_rules[];
+
+/* The i-th attribute of a function. */
+bool support_attribute(const struct function_support *f, size_t i, const char **key,
+                       pmix_data_type_t *type);
 
 /* Append the keys that a function takes, with commas: all, or those that pass (may be
  * NULL). */
