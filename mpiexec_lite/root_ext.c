@@ -28,16 +28,6 @@ static double op_now(void *host)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static int op_where(void *host, const char *job, uint32_t rank)
-{
-    struct root *r = host;
-    const struct root_job *j = root_job_by_id(r, job);
-
-    if (!j || rank >= (uint32_t)j->bundle.place.size)
-        return -1;
-    return r->positions[placement_node(&j->bundle.place, (int)rank)];
-}
-
 /* For a reader who does not read, messages are lost rather than kept without end. */
 static int op_log(void *host, enum ext_log to, int priority, const char *nspace,
                   const char *line, size_t len)
@@ -68,7 +58,7 @@ static int op_servers(void *host, uid_t uid, struct rendezvous **list)
 }
 
 static const struct ext_ops ext_ops = {
-    .hostname = op_hostname, .now = op_now, .facts = &root_facts, .where = op_where,
+    .hostname = op_hostname, .now = op_now, .facts = &root_facts,
     .watch = root_watch_output, .output_room = root_output_room, .push = root_push, .log = op_log,
     .order = root_order, .look = root_look, .servers = op_servers,
 };

@@ -205,7 +205,7 @@ bool root_order(void *host, const char *job, int rank, const struct ext_order *o
 
 /* root_look.c */
 void root_look_init(struct root *r);
-void root_look(void *host, int at, unsigned number, const char *path);
+void root_look(void *host, int node, unsigned number, const char *path);
 int  root_looked(struct root *r, const struct msg *m, struct err *e);    /* a message */
 
 /* root_hosts.c */

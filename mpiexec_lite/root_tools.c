@@ -33,6 +33,7 @@ static void open_socket(struct root *r)
         root_say(r, 1, "no tools can connect: %s", e.text);
     else if (r->naming)
         naming_set_tools(r->naming, r->jobid, tools_path(r->tools));
+    rendezvous_tidy();
     open_others(r);
 }
 

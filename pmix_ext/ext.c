@@ -29,7 +29,6 @@ struct session *session_of(struct request *rq, struct err *e)
     s->conn = c;
     TAILQ_INIT(&s->parts);
     conn_party(c, &s->who);
-    s->at = s->who.tool || !x->ops.where ? 0 : x->ops.where(x->host, s->who.nspace, s->who.rank);
     TAILQ_INIT(&s->registrations);
     TAILQ_INIT(&s->monitors);
     STAILQ_INIT(&s->own_names);
@@ -65,6 +64,7 @@ static void conn_has_room(void *layer, struct conn *c)
     (void)layer;
     if (!c->layer)
         return;
+    events_go_on(c->layer);
     iof_drained(c->layer);
     parts_room(c->layer);
     events_go_on(c->layer);

@@ -384,12 +384,12 @@ static int add_function(struct ext *x, const struct element *of, struct buf *out
     (void)x;
     if (!is_wanted(of->sel->functions, f->name))
         return 0;
-    while (support_attribute(f, n, &key, &type))
+    while (f->attribute(n, &key, &type))
         n++;
     a.array = calloc(n + 1, sizeof(pmix_regattr_t));
     if (!a.array)
         return err_set(e, ERR_NOMEM, "no memory for %zu attributes", n);
-    for (a.size = 0; a.size < n && support_attribute(f, a.size, &key, &type); a.size++) {
+    for (a.size = 0; a.size < n && f->attribute(a.size, &key, &type); a.size++) {
         pmix_regattr_t *r = (pmix_regattr_t *)a.array + a.size;
 
         r->name = (char *)(uintptr_t)key;

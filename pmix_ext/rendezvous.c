@@ -267,3 +267,11 @@ int rendezvous_list(bool system, struct rendezvous **list, struct err *e)
     qsort(*list, (size_t)n, sizeof **list, by_age);
     return n;
 }
+
+void rendezvous_tidy(void)
+{
+    struct rendezvous *list;
+
+    rendezvous_list(false, &list, NULL);
+    free(list);
+}

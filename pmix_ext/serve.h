@@ -32,7 +32,8 @@ struct session {                         /* what the layer knows of a connection
     bool         payload;                /* it takes bytes behind a frame */
     struct parts_list parts;             /* owned: replies that are on their way */
     double       log_at, log_left;       /* pmix-log: when it came last; bytes it may write */
-    int          at;                     /* where it is: the same number, the same node */
+    int          at;                     /* its node, for events, once placed */
+    bool         placed;
     TAILQ_ENTRY(session) in_listening;   /* while it has registrations */
     struct registrations registrations;  /* owned */
     size_t       nregistrations, last_registration;  /* how many; the last id */

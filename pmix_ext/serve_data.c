@@ -208,7 +208,7 @@ static int find_pmi(struct ext *x, const struct getting *g)
 enum { GET_NSPACE, GET_RANK, GET_KEY, GET_INFOS };
 enum { GET_VALUE_OUT = 1 };
 
-const struct directive_rule get_rules[] = {
+static const struct directive_rule get_rules[] = {
     DIRECTIVE(PMIX_TIMEOUT, PMIX_INT, struct getting, timeout),
     DIRECTIVE(PMIX_IMMEDIATE, PMIX_BOOL, struct getting, immediate),
     DIRECTIVE(PMIX_OPTIONAL, PMIX_BOOL, struct getting, optional),
@@ -219,6 +219,11 @@ const struct directive_rule get_rules[] = {
     DIRECTIVE_KNOWN(PMIX_GET_POINTER_VALUES, PMIX_BOOL),
     { 0 }
 };
+
+bool get_attribute(size_t i, const char **key, pmix_data_type_t *type)
+{
+    return directive_at(get_rules, i, key, type);
+}
 
 /* Whether the answer is made, with the value that is there or the status that says why there
  * is none. */
@@ -337,7 +342,7 @@ enum outcome ext_get(struct request *rq, struct err *e)
     const struct value *arg = rq->arg;
     struct getting g = { .rank = PMIX_RANK_UNDEF, .key = arg[GET_KEY].s };
     struct session *s = session_of(rq, e);
-    struct directives infos = { 0 };
+    struct infos infos = { 0 };
     pmix_status_t status;
     enum outcome o;
 
@@ -357,7 +362,7 @@ enum outcome ext_get(struct request *rq, struct err *e)
     if (status == PMIX_SUCCESS)
         status = directives_take(&infos, "infos", get_rules, &g, e);
     o = status == PMIX_SUCCESS ? get(rq, &g, e) : ext_refuse(rq, status);
-    directives_clear(&infos);
+    infos_clear(&infos);
     return o;
 }
 

@@ -1,6 +1,7 @@
 /* spawn_apps.c - see serve_spawn.h */
 #include "pmix_ext/serve_spawn.h"
 
+#include "pmix_ext/support.h"
 #include "wire/limits.h"
 
 #include <stdlib.h>
@@ -287,7 +288,7 @@ static pmix_status_t take_program(struct spawn_command *c, const pmix_app_t *app
     return PMIX_SUCCESS;
 }
 
-static pmix_status_t take_app(struct spawn_command *c, const struct directives *infos,
+static pmix_status_t take_app(struct spawn_command *c, const struct infos *infos,
                               const pmix_app_t *app, struct err *e)
 {
     pmix_status_t status = take_program(c, app, e);
@@ -301,7 +302,7 @@ static pmix_status_t take_app(struct spawn_command *c, const struct directives *
     return status == PMIX_SUCCESS ? take_env(c, app->env, e) : status;
 }
 
-unsigned spawn_forwards(const struct directives *infos)
+unsigned spawn_forwards(const struct infos *infos)
 {
     static const struct { const char *key; unsigned channel; } forwards[] = {
         { PMIX_FWD_STDOUT, PMIX_FWD_STDOUT_CHANNEL }, { PMIX_FWD_STDERR, PMIX_FWD_STDERR_CHANNEL },
@@ -316,7 +317,7 @@ unsigned spawn_forwards(const struct directives *infos)
     return channels;
 }
 
-pmix_status_t spawn_translate(const struct directives *infos, const pmix_app_t *apps, size_t n,
+pmix_status_t spawn_translate(const struct infos *infos, const pmix_app_t *apps, size_t n,
                               struct spawn_request *want, struct err *e)
 {
     if (!n || n > LIMIT_COMMANDS) {

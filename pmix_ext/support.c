@@ -14,26 +14,16 @@ static bool query_attribute(size_t i, const char **key, pmix_data_type_t *type)
 }
 
 const struct function_support functions_supported[] = {
-    { "PMIx_Get", .rules = get_rules }, { "PMIx_Get_nb", .rules = get_rules },
-    { "PMIx_Fence", .rules = fence_rules }, { "PMIx_Fence_nb", .rules = fence_rules },
-    { "PMIx_Publish", .rules = publish_rules }, { "PMIx_Publish_nb", .rules = publish_rules },
-    { "PMIx_Lookup", .rules = lookup_rules }, { "PMIx_Lookup_nb", .rules = lookup_rules },
-    { "PMIx_Query_info", .attribute = query_attribute },
-    { "PMIx_Query_info_nb", .attribute = query_attribute },
-    { "PMIx_Spawn", .attribute = spawn_attribute },
-    { "PMIx_Spawn_nb", .attribute = spawn_attribute },
-    { .name = NULL }
+    { "PMIx_Query_info", query_attribute },
+    { "PMIx_Query_info_nb", query_attribute },
+    { "PMIx_Get", get_attribute }, { "PMIx_Get_nb", get_attribute },
+    { "PMIx_Fence", fence_attribute }, { "PMIx_Fence_nb", fence_attribute },
+    { "PMIx_Publish", publish_attribute }, { "PMIx_Publish_nb", publish_attribute },
+    { "PMIx_Lookup", lookup_attribute }, { "PMIx_Lookup_nb", lookup_attribute },
+    { "PMIx_Unpublish", publish_attribute }, { "PMIx_Unpublish_nb", publish_attribute },
+    { "PMIx_Spawn", spawn_attribute }, { "PMIx_Spawn_nb", spawn_attribute },
+    { NULL, NULL }
 };
-
-bool support_attribute(const struct function_support *f, size_t i, const char **key,
-                       pmix_data_type_t *type)
-{
-    if (f->attribute)
-        return f->attribute(i, key, type);
-    *key = f->rules[i].key;
-    *type = f->rules[i].type;
-    return *key != NULL;
-}
 
 void support_list(const char *function, bool (*pass)(const char *key), struct buf *out)
 {
@@ -44,7 +34,7 @@ void support_list(const char *function, bool (*pass)(const char *key), struct bu
 
     while (f->name && strcmp(f->name, function))
         f++;
-    for (size_t i = 0; f->name && support_attribute(f, i, &key, &type); i++)
+    for (size_t i = 0; f->name && f->attribute(i, &key, &type); i++)
         if (!pass || pass(key))
             buf_printf(out, "%s%s", out->len > start ? "," : "", key);
 }

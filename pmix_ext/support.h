@@ -15,17 +15,12 @@ typedef bool attribute_fn(size_t i, const char **key, pmix_data_type_t *type);
 
 struct function_support {
     const char   *name;          /* "PMIx_Query_info"; NULL: the end */
-    const struct directive_rule *rules;  /* what it takes, or NULL: */
     attribute_fn *attribute;
 };
 extern const struct function_support functions_supported[];
 
-/* The tables of commands, in their own files. */
-extern const struct directive_rule fence_rules[], get_rules[], lookup_rules[], publish_rules[];
-
-/* The i-th attribute of a function. */
-bool support_attribute(const struct function_support *f, size_t i, const char **key,
-                       pmix_data_type_t *type);
+attribute_fn get_attribute, fence_attribute, publish_attribute, lookup_attribute,
+    spawn_attribute;
 
 /* Append the keys that a function takes, with commas: all, or those that pass (may be
  * NULL). */

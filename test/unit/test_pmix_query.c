@@ -353,7 +353,7 @@ static void test_tables(void **state)
         pmix_data_type_t type;
         size_t n = 0;
 
-        while (support_attribute(f, n, &key, &type)) {
+        while (f->attribute(n, &key, &type)) {
             assert_non_null(standard_type(key));
             assert_int_equal(f->attribute && !strncmp(f->name, "PMIx_Query", 10) ? type
                              : *standard_type(key), type);
