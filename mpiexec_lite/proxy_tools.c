@@ -45,6 +45,7 @@ int proxy_tools_open(struct proxy *p, const struct msg *m, const char *payload, 
         return 0;
     tool_streams_init(&p->streams, p->loop, &stream_ops, p);
     p->tools = tools_new(&args, &why);
+    rendezvous_tidy();
     if (!p->tools && p->main->bundle.plan.verbose) {
         msg_str(proxy_message(p, "tell"), "text", why.text);
         proxy_send(p, NULL, 0);
