@@ -5,8 +5,9 @@
  * root_foreign.c (jobs of other launchers), root_facts.c and root_survey.c (what extended commands
  * ask about jobs and their processes), root_node.c (ranks of this host and all output),
  * root_spread.c (bringing up the servers of other nodes), root_tree.c (these servers),
- * root_told.c (what they tell) and root_input.c (stdin), root_ext.c (extended commands and tools) and root_iof.c
- * (tools that read along what ranks write). */
+ * root_told.c (what they tell), root_input.c (stdin), root_ext.c (extended commands, tools),
+ * root_iof.c and root_push.c (tools that read along what ranks write, and feed them), root_events.c (who is told what
+ * becomes of jobs), root_control.c (orders of tools) and root_look.c (looks at files). */
 #ifndef MPIEXEC_LITE_ROOT_IMPL_H
 #define MPIEXEC_LITE_ROOT_IMPL_H
 
@@ -14,10 +15,12 @@
 #include "mpiexec_lite/callback.h"
 #include "mpiexec_lite/control.h"
 #include "mpiexec_lite/crew.h"
+#include "mpiexec_lite/glance.h"
 #include "mpiexec_lite/launch.h"
 #include "mpiexec_lite/remote.h"
 #include "mpiexec_lite/root.h"
 #include "mpiexec_lite/starting.h"
+#include "mpiexec_lite/tool_stream.h"
 #include "pmix_ext/ext.h"
 
 #include <limits.h>
@@ -35,6 +38,9 @@ struct position {                /* a server of the tree */
 
 struct job_at {                  /* a job's part at a position */
     bool     loud;               /* more output of its ranks may come */
+    bool     starts;             /* it has not said yet that it has started its ranks */
+    bool     reads;              /* ranks there read what is pushed */
+    size_t   owed;               /* bytes of that on their way */
 };
 
 struct root_job {
@@ -46,11 +52,16 @@ struct root_job {
     struct crew       crew;      /* the ranks of this host */
     struct launch     launch;
     struct job_at    *at;        /* owned; by position */
-    int               loud;      /* how many positions are */
+    int               loud, starts;      /* how many positions are */
     struct spawn     *spawn;     /* who waits to hear that it runs; NULL: nobody */
     struct starting   starting;  /* what is to be heard */
     struct err        missing;   /* why the first of them does not run */
     bool              started, refused;  /* refused: its start failed */
+    bool              launched;          /* it was told that all of it has been started */
+    bool              pushing;   /* stdin that was pushed is on its way */
+    bool              watched;   /* its output is from the start; before it was sent */
+    bool              sent;      /* other servers know of it */
+    bool              alone;     /* a tool has started it: its status is not the launcher's */
     bool              closing_streams, followed, done;
     struct known {
         char *path, *wdir;       /* owned; of a block: its program, absolute; NULL: not yet */
@@ -95,8 +106,10 @@ struct root {
     struct foreign   *foreign;   /* links to other launchers; NULL: there can be none */
     struct ext       *ext;       /* the extended commands */
     struct root_surveys surveys;         /* that other servers have not answered yet */
+    struct glances    glances;   /* of this host, for monitors */
     struct tools     *tools;     /* whose socket is open; NULL: it is not */
     ev_timer          open_tools;        /* it is to be */
+    struct tool_streams streams; /* tools of other nodes */
     struct root_timers timers;   /* of the core */
     struct position  *at;        /* by position */
     int              *positions; /* by node */
@@ -175,6 +188,26 @@ void root_job_lose(struct root_job *j, int position);
 /* Jobs that are connected to one that has failed end with it. */
 void root_jobs_follow(struct root *r);
 
+/* root_events.c: what the launch is told of a rank, and so are those who want such events */
+void root_rank_ended(struct root_job *j, int rank, int wstatus);
+void root_rank_aborted(struct root_job *j, int rank, bool world, int code, const char *text);
+void root_rank_not_started(struct root_job *j, int rank, const char *step, int errnum);
+void root_rank_lost(struct root_job *j, int rank);
+/* A position has tried to start its ranks, or is lost. */
+void root_job_tried(struct root_job *j, int position);
+void root_events_look(struct root_job *j);       /* all of it may have been started */
+void root_events_ended(struct root_job *j);      /* nothing is left of it */
+
+/* root_control.c */
+struct ext_order;
+struct root_job *root_job_by_id(struct root *r, const char *id);       /* or NULL */
+bool root_order(void *host, const char *job, int rank, const struct ext_order *order);
+
+/* root_look.c */
+void root_look_init(struct root *r);
+void root_look(void *host, int node, unsigned number, const char *path);
+int  root_looked(struct root *r, const struct msg *m, struct err *e);    /* a message */
+
 /* root_hosts.c */
 /* Start servers on those hosts of the plan that ours does not know, which are its last.
  * 0, or -1 and e. */
@@ -222,9 +255,18 @@ bool root_introduce(void *host, struct far_ask *a);
 /* Jobs that are connected to one of another launcher that has failed end with it. */
 void root_foreign_follow(struct root *r);
 
+/* root_tools.c */
+void root_tools_init(struct root *r);
+void root_tools_open(struct root *r);            /* tools may connect, soon */
+void root_tools_ready(struct root *r);           /* a server of another node is there */
+void root_tools_lost(struct root *r, int position);      /* one, and its streams */
+/* A message about streams, of the server of this position. */
+int  root_tools_told(struct root *r, struct remote *from, int position, const struct msg *m,
+                     const char *payload, size_t len, struct err *e);
+void root_tools_clear(struct root *r);
+
 /* root_ext.c */
 int  root_ext_init(struct root *r, struct err *e);
-void root_ext_open(struct root *r);              /* tools may connect from now on */
 void root_ext_linger(struct root *r);            /* at the end: tools take what is left */
 void root_ext_clear(struct root *r);             /* before the core */
 
@@ -251,6 +293,13 @@ int  root_survey_take(struct root *r, unsigned id, int position, const char *pay
                       size_t len, struct err *e);
 void root_survey_lost(struct root *r, int position);
 void root_surveys_clear(struct root *r);
+
+/* root_push.c */
+int  root_push_init(struct root_job *j, struct err *e);
+bool root_push(void *host, const char *nspace, const char *data, size_t len);
+int  root_push_taken(struct root_job *j, int position, size_t bytes, struct err *e);
+void root_push_closed(struct root_job *j, int position);
+void root_pushes_step(struct root *r);           /* once a loop turn */
 
 /* root_node.c */
 extern const struct node_ops root_node_ops;

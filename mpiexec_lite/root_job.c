@@ -1,6 +1,8 @@
 /* root_job.c - a job, from its start to its end. */
 #include "mpiexec_lite/root_impl.h"
 
+#include "pmix_ext/ext.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,7 +152,7 @@ static int init_launch(struct root_job *j, struct err *e)
     l->program = op_program;
     l->end_on_nonzero = p->policy == END_ON_ANY_NONZERO;
     l->keep_going = p->keep_going;
-    if (p->timeout > 0 && !j->number)
+    if (p->timeout > 0)
         l->deadline = root_now(j->root) + p->timeout;
     return 0;
 }
@@ -164,9 +166,13 @@ static int init_at(struct root_job *j, struct err *e)
     j->at = calloc((size_t)r->servers, sizeof *j->at);
     if (!j->at)
         return err_set(e, ERR_NOMEM, "no memory for %d servers", r->servers);
-    for (size_t i = 0; i < place->nruns; i++)
-        j->at[r->positions[place->runs[i].node]].loud = true;
+    for (size_t i = 0; i < place->nruns; i++) {
+        struct job_at *at = &j->at[r->positions[place->runs[i].node]];
+
+        at->loud = at->starts = true;
+    }
     for (int i = 1; i < r->servers; i++) {
+        j->starts += j->at[i].starts;
         j->at[i].loud = j->at[i].loud || !j->number;
         j->loud += j->at[i].loud;
     }
@@ -195,15 +201,16 @@ int root_job_init(struct root_job *j, struct err *e)
 
 void root_job_free(struct root_job *j)
 {
+    root_facts_clear(j);                 /* it is as long as the job has programs */
     crew_clear(&j->crew);
     launch_clear(&j->launch);
+    root_facts_clear(j);
     for (size_t a = 0; j->number && j->programs && a < j->bundle.plan.napps; a++)
         free(j->programs[a]);
     if (j->number) {
         free(j->programs);
         bundle_clear(&j->bundle);
     }
-    root_facts_clear(j);
     free(j->at);
     starting_clear(&j->starting);
     TAILQ_REMOVE(&j->root->jobs, j, in_root);
@@ -252,13 +259,16 @@ void root_job_start(struct root_job *j)
         if (!j->crew.ranks[i].pid && !j->crew.ranks[i].adopted)
             launch_never_ran(&j->launch, j->crew.ranks[i].rank);
     if (!j->number)
-        root_ext_open(r);
+        root_tools_open(r);
+    ext_job_started(r->ext, j->bundle.jobid);
+    root_events_look(j);
 }
 
 void root_job_not_started(struct root_job *j, int rank, const char *step, int errnum)
 {
     double now = root_now(j->root);
 
+    root_rank_not_started(j, rank, step, errnum);
     if (j->spawn)
         root_new_failed(j, now, rank, step, errnum);
     else
@@ -306,10 +316,11 @@ void root_job_lose(struct root_job *j, int position)
     for (int i = 0; j->started && i < n; i++) {
         job_rank_lost(j->crew.job, ranks[i]);    /* also one that has ended: its server may
                                                     not have told the core's */
-        launch_lost(&j->launch, ranks[i]);
+        root_rank_lost(j, ranks[i]);
         root_new_lost(j, ranks[i]);
     }
     free(ranks);
+    root_job_tried(j, position);
     root_new_started(j, position);
     root_job_quiet(j, position);
 }
@@ -341,6 +352,7 @@ double root_job_step(struct root_job *j, double now)
     double until;
 
     root_new_look(j);
+    root_events_look(j);
     if (j->done || j->spawn || !launch_over(&j->launch) || (!j->started && !j->launch.ending))
         return 0;
     if (j->launch.ending && !j->followed)
@@ -357,7 +369,14 @@ double root_job_step(struct root_job *j, double now)
     if (!is_quiet(j) && now < until + LAST_WORDS)
         return until + LAST_WORDS;
     j->done = true;
+    root_events_ended(j);
     return 0;
+}
+
+/* The time of the whole run is over, not that of a job which was given its own. */
+static bool ends_all(const struct root_job *j)
+{
+    return j->launch.timed_out && !j->number;
 }
 
 /* Whether b is to end as a has. */
@@ -365,7 +384,7 @@ static bool follows(struct root_job *b, struct root_job *a)
 {
     if (b == a || b->launch.ending || b->done || a->refused)
         return false;
-    return a->launch.timed_out ||
+    return ends_all(a) ||
            (a->crew.job && b->crew.job && job_connected(a->crew.job, b->crew.job));
 }
 
@@ -382,10 +401,10 @@ static void lead(struct root_job *failed)
             last = j;
             n++;
         }
-    if (n == 1 && !failed->launch.timed_out)
+    if (n == 1 && !ends_all(failed))
         root_tell(r, "job %d ends with job %d, to which it is connected", last->number,
                   failed->number);
-    else if (n && !failed->launch.timed_out)
+    else if (n && !ends_all(failed))
         root_tell(r, "%d jobs end with job %d, to which they are connected", n, failed->number);
 }
 

@@ -77,7 +77,7 @@ static void drop_job(struct root_job *j)
     output_end_far(j->crew.output);
     if (r->plan->print_all_exitcodes)
         launch_tell_statuses(&j->launch);
-    if (!r->status && !j->refused)
+    if (!r->status && !j->refused && !j->alone)
         r->status = status;
     root_say(r, 1, "job %s: ended, status %d", j->bundle.jobid, status);
     root_send(j, "job-end", NULL, 0, NULL, 0);
@@ -150,6 +150,7 @@ static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
     root_start_asked(r);
     root_foreign_follow(r);
     root_jobs_follow(r);
+    root_pushes_step(r);
     server_flush(r->node.server);
     due = earlier(step_jobs(r, now), watch_silent(r, now));
     due = earlier(due, end_run(r, now));
@@ -196,7 +197,7 @@ static void take_signal(struct root *r, int signo)
         break;
     case SIGTSTP:                /* an orphaned group ignores TSTP */
         TAILQ_FOREACH(j, &r->jobs, in_root)
-            j->launch.ops->kill_all(j, SIGSTOP);
+            launch_hold(&j->launch);
         control_send(&r->control, "stopped", NULL, 0);
         break;
     default:

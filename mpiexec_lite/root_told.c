@@ -54,7 +54,7 @@ static void rank_ended(struct root_job *j, const struct rank_end *x)
     s->pmi = (enum pmi_phase)x->pmi;
     root_say(j->root, 2, "%srank %d (pid %d): ended, status %d", root_job_name(j).text, x->rank,
              x->pid, shell_status(x->wstatus));
-    launch_ended(&j->launch, root_now(j->root), x->rank, x->wstatus);
+    root_rank_ended(j, x->rank, x->wstatus);
 }
 
 /* A message of a server below, with what its row in the table has asked for. */
@@ -110,9 +110,9 @@ static void act_on_event(struct root_job *j, const char *kind, int rank, int cod
     if (!strcmp(kind, "not-started"))
         root_job_not_started(j, rank, text, code ? code : EIO);
     else if (!strcmp(kind, "abort"))
-        launch_aborted(l, now, rank, true, code, text);
+        root_rank_aborted(j, rank, true, code, text);
     else if (!strcmp(kind, "abort-alone"))
-        launch_aborted(l, now, rank, false, code, text);
+        root_rank_aborted(j, rank, false, code, text);
     else if (!strcmp(kind, "protocol"))
         launch_protocol(l, now, rank, text);
     else if (!strcmp(kind, "hung-up"))
@@ -163,6 +163,7 @@ static int on_ready(struct root *r, const struct told *t, struct err *e)
     r->at[t->position].state = AT_READY;
     root_check_ready(r);
     root_host_ready(r, t->position);
+    root_tools_ready(r);
     return 0;
 }
 
@@ -193,8 +194,10 @@ static int on_started(struct root *r, const struct told *t, struct err *e)
 {
     struct root_job *j = root_job_named(r, t->m, e);
 
-    if (j)
+    if (j) {
+        root_job_tried(j, t->position);
         root_new_started(j, t->position);
+    }
     return e->code ? -1 : 0;
 }
 
@@ -253,12 +256,20 @@ static int on_surveyed(struct root *r, const struct told *t, struct err *e)
     return root_survey_take(r, (unsigned)id, t->position, t->payload, t->len, e);
 }
 
+static int on_tool(struct root *r, const struct told *t, struct err *e)
+{
+    return root_tools_told(r, t->from, t->position, t->m, t->payload, t->len, e);
+}
+
 static int on_stdin_taken(struct root *r, const struct told *t, struct err *e)
 {
+    struct root_job *j = root_job_named(r, t->m, e);
     long long bytes;
 
-    if (msg_number(t->m, "bytes", 0, CONTROL_CREDIT, &bytes, e) < 0)
+    if (e->code || msg_number(t->m, "bytes", 0, INT_MAX, &bytes, e) < 0)
         return -1;
+    if (!j || j->number)
+        return j ? root_push_taken(j, t->position, (size_t)bytes, e) : 0;
     if (r->at[t->position].taken + (size_t)bytes > r->input_given + CONTROL_CREDIT)
         return err_set(e, ERR_INVALID_ARG, "more of stdin was taken than was sent");
     root_input_taken(r, t->position, (size_t)bytes);
@@ -267,9 +278,18 @@ static int on_stdin_taken(struct root *r, const struct told *t, struct err *e)
 
 static int on_stdin_closed(struct root *r, const struct told *t, struct err *e)
 {
-    (void)e;
-    root_input_closed(r, t->position);
-    return 0;
+    struct root_job *j = root_job_named(r, t->m, e);
+
+    if (j && j->number)
+        root_push_closed(j, t->position);
+    else if (j)
+        root_input_closed(r, t->position);
+    return e->code ? -1 : 0;
+}
+
+static int on_looked(struct root *r, const struct told *t, struct err *e)
+{
+    return root_looked(r, t->m, e);
 }
 
 enum needs { NOTHING, POSITION };        /* that are checked before */
@@ -288,6 +308,9 @@ static const struct row {
     { "broken", on_broken, NOTHING }, { "tell", on_tell, NOTHING },
     { "trace", on_trace, NOTHING }, { "stdin-taken", on_stdin_taken, POSITION },
     { "stdin-closed", on_stdin_closed, POSITION }, { "surveyed", on_surveyed, POSITION },
+    { "looked", on_looked, POSITION },
+    { "tool-open", on_tool, POSITION }, { "tool-bytes", on_tool, POSITION },
+    { "tool-taken", on_tool, POSITION }, { "tool-close", on_tool, POSITION },
 };
 
 static const struct row *find_row(const char *cmd)

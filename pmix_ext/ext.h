@@ -12,10 +12,27 @@
 
 #include "pmi2/server.h"
 #include "pmix_ext/facts.h"
+#include "pmix_ext/rendezvous.h"
+
+#include <time.h>
 
 struct ext;
 
 enum ext_log { EXT_LOG_STDOUT, EXT_LOG_STDERR, EXT_LOG_SYSLOG, EXT_LOG_RECORD, EXT_LOG_STORE };
+
+enum ext_order_kind { EXT_SIGNAL, EXT_PAUSE, EXT_RESUME, EXT_TERMINATE, EXT_KILL };
+
+struct ext_order {                       /* pmix-job-control */
+    enum ext_order_kind kind;
+    int         signo;                   /* EXT_SIGNAL */
+    const char *who;                     /* has given it, for people */
+};
+
+struct ext_file {
+    bool            there;
+    long long       size;
+    struct timespec accessed, modified;
+};
 
 struct ext_ops {
     /* This host's name. */
@@ -25,13 +42,29 @@ struct ext_ops {
     /* Show (ext_output) what this rank of a job, or with -1 all of its ranks, write from now
      * on; or not any more.  The job may have ended. */
     void (*watch)(void *host, const char *nspace, int rank, bool on);
+    /* Write to the stdin of those ranks of a job that a tool feeds, if there are any; data
+     * NULL: its end.  ext_pushed is to say when they have taken it.  False: there are none. */
+    bool (*push)(void *host, const char *nspace, const char *data, size_t len);
     /* What ranks that are watched write can be taken again (ext_output_full). */
     void (*output_room)(void *host);
     const struct fact_ops *facts;        /* borrowed */
+    /* Have that done to a rank of a job, or (-1) to all of it.  False: there is no such, or it
+     * has ended. */
+    bool (*order)(void *host, const char *job, int rank, const struct ext_order *order);
+    /* Look at a file of a node (-1: of the launcher's host, which has no ranks), and say by
+     * ext_looked what there was.  NULL: never. */
+    void (*look)(void *host, int node, unsigned number, const char *path);
     /* A line for a log, without its end, safe to show; nspace: who says it.  0, or an errno;
      * ENOTSUP: there is no such log. */
     int (*log)(void *host, enum ext_log to, int priority, const char *nspace, const char *line,
                size_t len);
+    /* The servers of this host that a process of this user may know, malloc'ed; their
+     * number, or -1: no memory.  What is not known of one is zero or "". */
+    int (*servers)(void *host, uid_t uid, struct rendezvous **list);
+    /* NULL but for a resident server (pmi2_server), which runs no job: it serves what can be
+     * said about servers and jobs alone, and all else answers NOT_SUPPORTED.  Appends the ids
+     * of the jobs that a process of this user may know, with commas. */
+    void (*known_jobs)(void *host, uid_t uid, struct buf *list);
 };
 
 /* Adds its commands to the server, which it is then a part of.  NULL and e. */
@@ -48,9 +81,39 @@ void        ext_free(struct ext *x);
 /* A rank that is watched has written bytes; len 0: it writes no more. */
 void        ext_output(struct ext *x, const char *nspace, int rank, bool errors,
                        const char *data, size_t len);
+/* What ops.push was given last for that job is written, or nobody reads it any more. */
+void        ext_pushed(struct ext *x, const char *nspace);
 /* Ranks that are watched are to wait, until ops.output_room. */
 bool        ext_output_full(const struct ext *x);
 /* Bytes that are put aside for connections that do not take them. */
 size_t      ext_held(const struct ext *x);
+/* What a look at a file has found; one that is over does no harm. */
+void ext_looked(struct ext *x, unsigned number, const struct ext_file *file);
+
+/* --- what happens, told to those who have asked for such events (PROTOCOL.md, "Events of
+ * the launcher") --- */
+
+struct ext_rank {
+    const char *job;
+    int         rank, node;              /* node: as facts.h numbers them */
+};
+struct ext_end {                         /* of a process */
+    int         wstatus;                 /* as wait4 gave it */
+    bool        inside;                  /* between PMI's init and finalize */
+    bool        aborted;                 /* it had called abort */
+    bool        commanded;               /* its end was ordered */
+};
+/* The first ranks of a job are started; then all of them are. */
+void ext_job_started(struct ext *x, const char *job);
+void ext_job_launched(struct ext *x, const char *job);
+void ext_rank_not_started(struct ext *x, const struct ext_rank *r, const char *why);
+/* It has called abort. */
+void ext_rank_aborts(struct ext *x, const struct ext_rank *r, int code, const char *text);
+void ext_rank_ended(struct ext *x, const struct ext_rank *r, const struct ext_end *how);
+/* It has gone with its node, which is told before. */
+void ext_rank_lost(struct ext *x, const struct ext_rank *r);
+void ext_node_lost(struct ext *x, const char *node);
+/* All its ranks have ended, with this exit status as a whole. */
+void ext_job_ended(struct ext *x, const char *job, int status);
 
 #endif

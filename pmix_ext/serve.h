@@ -8,7 +8,9 @@
 
 #include "pmi2/core.h"
 #include "pmix_ext/after.h"
+#include "pmix_ext/event.h"
 #include "pmix_ext/ext.h"
+#include "pmix_ext/pmix_ext_common.h"
 #include "pmix_ext/parts.h"
 #include "pmix_ext/query.h"
 #include "pmix_ext/survey.h"
@@ -20,6 +22,8 @@ enum { STATUS_OUT };
 
 enum { EXT_GATHERED = 64 };
 
+struct own_name;
+
 struct session {                         /* what the layer knows of a connection */
     TAILQ_ENTRY(session) in_ext;
     struct ext  *ext;                    /* borrowed */
@@ -28,11 +32,40 @@ struct session {                         /* what the layer knows of a connection
     bool         payload;                /* it takes bytes behind a frame */
     struct parts_list parts;             /* owned: replies that are on their way */
     double       log_at, log_left;       /* pmix-log: when it came last; bytes it may write */
+    int          at;                     /* its node, for events, once placed */
+    bool         placed;
+    TAILQ_ENTRY(session) in_listening;   /* while it has registrations */
+    struct registrations registrations;  /* owned */
+    size_t       nregistrations, last_registration;  /* how many; the last id */
+    TAILQ_HEAD(, monitor) monitors;      /* owned: pmix-monitor */
+    size_t       nmonitors;
+    unsigned long long missed;           /* events that were dropped, and not told yet */
+    STAILQ_HEAD(, own_name) own_names;   /* owned: published until the connection ends */
+    int          owner;                  /* of a tool that has published: below 0 */
 };
 TAILQ_HEAD(sessions, session);
 
 struct pull;
 TAILQ_HEAD(pulls, pull);
+struct push;
+TAILQ_HEAD(pushes, push);
+struct failure;                          /* event_system.c */
+TAILQ_HEAD(failures, failure);
+struct data;
+struct get_wait;
+struct gathering;
+struct publishing;
+struct lookup;
+struct starter;
+TAILQ_HEAD(get_waits, get_wait);
+TAILQ_HEAD(gatherings, gathering);
+TAILQ_HEAD(publishings, publishing);
+TAILQ_HEAD(lookups, lookup);
+TAILQ_HEAD(starters, starter);
+
+struct ext_job {                         /* what the layer knows of a job */
+    struct data *data;                   /* owned: what its ranks have put; or NULL */
+};
 
 struct ext {
     struct server  *server;              /* borrowed */
@@ -48,7 +81,21 @@ struct ext {
     size_t          ngathered;
     struct pulls    pulls;               /* owned: of output */
     unsigned        pull_id;             /* of the last one */
+    struct pushes   pushes;              /* owned: to stdin, in order */
+    struct sessions listening;           /* those that have asked for events */
+    struct events   kept;                /* owned: for those who ask later */
+    size_t          nkept, kept_bytes;
+    struct failures failures;            /* owned: of jobs that have not ended */
+    unsigned        looks;               /* numbers given to looks at files so far */
+    size_t          nfiles;              /* that are monitored */
+    struct get_waits   gets;             /* owned: pmix-get that wait */
+    struct gatherings  gatherings;       /* owned: pmix-fence in progress */
+    struct publishings publishings;      /* owned: pmix-publish, pmix-unpublish under way */
+    struct lookups     lookups;          /* owned: pmix-lookup that wait */
+    struct starters    starters;         /* owned: pmix-spawn under way */
+    int             owners;              /* tools that have published, as numbers below 0 */
     struct buf      text;                /* a reply's, until it is made */
+    struct command *rows;                /* owned: of a resident server; or NULL */
 };
 
 static inline struct ext *ext_of(const struct request *rq)
@@ -72,11 +119,55 @@ enum outcome reply_json(struct request *rq, int field, json_t *value, struct err
 /* serve_iof.c: a connection ends; it can take more. */
 void iof_forget(struct session *s);
 void iof_drained(struct session *s);
+/* serve_push.c */
+void push_job_gone(struct ext *x, const struct job *j);
+void pushes_clear(struct ext *x);
+/* Who asks for this gets what all ranks of a job write, as pull number 0. */
+void iof_forward(struct request *rq, struct job *j, unsigned channels);
+/* The job of that name: "" or NULL the caller's own; else one that is connected to it, for a
+ * tool any.  NULL, *status and e. */
+struct job *ext_job_for(struct request *rq, const char *nspace, pmix_status_t *status,
+                        struct err *e);
+/* What is kept of a job, made when it is first asked for; NULL: no memory. */
+struct ext_job *ext_job_of(struct job *j);
+bool ext_rank_gone(const struct job *j, int rank);
+
+/* Answer whoever waits on that list, if he still does, with what is in e unless the status
+ * is a good one; the list is empty then. */
+struct request *ext_waiting(struct waiters *w);
+void ext_finish(struct waiters *w, pmix_status_t status, const struct err *e);
+/* Forget that they wait: what the list lies in is about to go. */
+void ext_abandon(struct waiters *w);
+
+/* What happens elsewhere, for each part of the layer. */
+void data_conn_gone(struct ext *x);
+void data_rank_ended(struct ext *x, struct job *j, int rank);
+void data_job_gone(struct ext *x, struct job *j);
+void fences_conn_gone(struct ext *x);
+void fences_rank_ended(struct ext *x, struct job *j, int rank);
+void fences_job_gone(struct ext *x, struct job *j);
+void own_names_clear(struct session *s);
+void names_conn_gone(struct ext *x, struct conn *c);
+void spawns_conn_gone(struct ext *x);
+void data_clear(struct ext *x);
+void fences_clear(struct ext *x);
+void names_clear(struct ext *x);
+void spawns_clear(struct ext *x);
 
 /* The node that the caller is on; -1: none that has ranks. */
 int session_node(const struct session *s);
 
+/* serve_resident.c: the rows of a resident server, malloc'ed; NULL: no memory. */
+struct command *ext_resident_rows(void);
+/* Whether this server serves a command; a resident one does not serve all. */
+bool ext_serves(const struct ext *x, const struct command *row);
+
 command_fn ext_tool_connect, ext_capabilities, ext_query, ext_resolve_peers,
-           ext_resolve_nodes, ext_log, ext_iof_pull, ext_iof_deregister;
+           ext_resolve_nodes, ext_log, ext_iof_pull, ext_iof_deregister, ext_iof_push;
+command_fn ext_event_register, ext_event_deregister, ext_notify, ext_job_control, ext_monitor,
+           ext_heartbeat;
+command_fn ext_put, ext_commit, ext_get, ext_fence, ext_publish, ext_lookup, ext_unpublish,
+           ext_spawn, ext_connect, ext_disconnect;
+command_fn ext_servers;
 
 #endif

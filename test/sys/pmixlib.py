@@ -18,16 +18,20 @@ numbers, what begins with '[' or '{' is JSON, all else is text.
 
 import array
 import base64
+import contextlib
+import copy
+import fcntl
 import glob
 import json
 import os
 import socket
+import subprocess
 import sys
 import time
 
-from lib import HOST, LIMIT, SYS, Job, Wrong, need, same, show, tmp, wait_for
+from lib import B, HOST, Job, LIMIT, ROOT, SYS, Wrong, need, same, show, tmp, wait_for
 
-__all__ = ["Peer", "Tool", "Rank", "Ranks", "LENDER", "Closed", "tools_socket", "value", "info",
+__all__ = ["finder", "Peer", "Tool", "Rank", "Ranks", "LENDER", "Closed", "tools_socket", "value", "info",
            "proc", "query", "entries", "results", "plain", "good"]
 
 # --- values as JSON -------------------------------------------------------------
@@ -54,7 +58,10 @@ def query(*keys, **more):
 
 
 def plain(x):
-    """What a typed value says without its types: arrays as lists, records as dicts."""
+    """What a typed value says without its types: arrays as lists, records as dicts, infos as
+    (key, value)."""
+    if isinstance(x, dict) and "key" in x and "value" in x:
+        return x["key"], plain({"type": x["type"], "value": x["value"]})
     if isinstance(x, dict) and "type" in x and "array" in x:
         return [plain(e) for e in x["array"]]
     if isinstance(x, dict) and "type" in x and "value" in x:
@@ -70,7 +77,7 @@ def entries(reply):
             whole[-1]["value"]["array"] += e["value"]["array"]
             whole[-1].update({k: e[k] for k in e if k == "status"})
         else:
-            whole.append({k: e[k] for k in e if k != "more"})
+            whole.append({k: copy.deepcopy(e[k]) for k in e if k != "more"})
         cut = e.get("more", False)
     return whole
 
@@ -78,8 +85,11 @@ def entries(reply):
 def results(reply):
     """The same as (query, key, value): values without types; of a key that has none its
     status, as {"status": n}."""
-    return [(e["query"], e["key"], plain(e) if "value" in e else {"status": e["status"]})
-            for e in entries(reply)]
+    return [(e["query"], e["key"], answer(e)) for e in entries(reply)]
+
+
+def answer(entry):
+    return plain(entry)[1] if "value" in entry else {"status": entry["status"]}
 
 
 # --- connections -----------------------------------------------------------------
@@ -224,6 +234,30 @@ def good(reply):
     return reply
 
 
+# --- finding ---------------------------------------------------------------------
+
+FINDER = ["pmix_ext/find.c", "pmix_ext/find_far.c", "pmix_ext/rendezvous.c", "pmix_ext/rundir.c",
+          "pmix_ext/names.c", "pmix_ext/types.c", "pmix_ext/base64.c", "pmix_ext/words.c",
+          "pmix_ext/util_*.c", "pmix_ext/value*.c", "wire/buf.c", "wire/err.c", "wire/utf8.c"]
+
+
+def finder():
+    """The path of test/progs/pmix_find.c, built with what it tests."""
+    source = os.path.join(ROOT, "test/progs/pmix_find.c")
+    sources = [source] + [f for g in FINDER for f in glob.glob(os.path.join(ROOT, g))]
+    out = os.path.join(B, "test/sys-progs/pmix_find")
+    os.makedirs(os.path.dirname(out), exist_ok=True)
+    with open(out + ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.path.exists(out) or any(os.path.getmtime(s) > os.path.getmtime(out)
+                                          for s in sources):
+            subprocess.run(["gcc", "-std=gnu17", "-O1", "-g", "-D_GNU_SOURCE", '-DVERSION="test"',
+                            "-I" + ROOT, *sources, "-o", out + ".new", "-l:libjansson.a",
+                            "-l:libutf8proc.a", "-lm"], check=True)
+            os.rename(out + ".new", out)
+    return out
+
+
 # --- tools -----------------------------------------------------------------------
 
 
@@ -320,7 +354,8 @@ class Rank(Peer):
     def end(self, status=0, signo=None):
         """Its process exits."""
         word = f"signal {signo}" if signo else f"exit {status}"
-        self.control.sendall(word.encode() + b"\n")
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):     # it has ended
+            self.control.sendall(word.encode() + b"\n")
         self.close()
 
 
