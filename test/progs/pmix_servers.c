@@ -42,6 +42,8 @@ int main(int argc, char **argv)
     show_jobs();
     NEED(PMIx_tool_attach_to_server(&other, &second, &uri[1], 1) == PMIX_SUCCESS);
     show_jobs();                         /* still the first */
+    NEED(PMIx_tool_set_server(&second, NULL, 0) == PMIX_SUCCESS);
+    show_jobs();
     NEED(PMIx_tool_get_servers(&servers, &n) == PMIX_SUCCESS && n == 2);
     PMIX_PROC_FREE(servers, n);
     NEED(PMIx_tool_disconnect(&me) == PMIX_ERR_NOT_FOUND);
