@@ -259,7 +259,7 @@ void root_job_start(struct root_job *j)
         if (!j->crew.ranks[i].pid && !j->crew.ranks[i].adopted)
             launch_never_ran(&j->launch, j->crew.ranks[i].rank);
     if (!j->number)
-        root_ext_open(r);
+        root_tools_open(r);
     ext_job_started(r->ext, j->bundle.jobid);
     root_events_look(j);
 }

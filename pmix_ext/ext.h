@@ -12,6 +12,7 @@
 
 #include "pmi2/server.h"
 #include "pmix_ext/facts.h"
+#include "pmix_ext/rendezvous.h"
 
 #include <time.h>
 
@@ -57,6 +58,13 @@ struct ext_ops {
      * ENOTSUP: there is no such log. */
     int (*log)(void *host, enum ext_log to, int priority, const char *nspace, const char *line,
                size_t len);
+    /* The servers of this host that a process of this user may know, malloc'ed; their
+     * number, or -1: no memory.  What is not known of one is zero or "". */
+    int (*servers)(void *host, uid_t uid, struct rendezvous **list);
+    /* NULL but for a resident server (pmi2_server), which runs no job: it serves what can be
+     * said about servers and jobs alone, and all else answers NOT_SUPPORTED.  Appends the ids
+     * of the jobs that a process of this user may know, with commas. */
+    void (*known_jobs)(void *host, uid_t uid, struct buf *list);
 };
 
 /* Adds its commands to the server, which it is then a part of.  NULL and e. */
