@@ -174,7 +174,7 @@ def attributes_table():
 def statuses_table():
     text = open(os.path.join(ROOT, "pmix_ext", "pmix_ext_common.h")).read()
     part = text[text.index("typedef int pmix_status_t;"):text.index("/* --- types of data")]
-    names = [n for n in re.findall(r"^#define (PMIX_\w+) +[-(]?[^\"]*$", part, re.M)
+    names = [n for n in re.findall(r"^#define (PMIX_\w+) +[^\"\n]+$", part, re.M)
              if n != "PMIX_EXTERNAL_ERR_BASE"]
     rows_ = re.findall(r'^STATUS\((\w+), ".+"\)$',
                        open(os.path.join(ROOT, "pmix_ext", "statuses.def")).read(), re.M)
