@@ -41,7 +41,14 @@ client     = $(wildcard pmi2/client*.c pmi2/lib_pmi2.c)
 client_src = $(filter-out wire/seal.c,$(call src,wire)) pmi2/kvs.c $(client)
 client_pic = $(client_src:%.c=$B/pic/%.o)
 
-core     = $(call obj,wire) $(filter-out $(client:%.c=$B/%.o),$(call obj,pmi2)) $(call obj,pmix_ext)
+ext_lib  = $(wildcard pmix_ext/lib_*.c)
+ext_src  = $(ext_lib) $(wildcard pmix_ext/util_*.c pmix_ext/value*.c) $(addprefix pmix_ext/, \
+             base64.c find.c find_far.c names.c rendezvous.c rundir.c types.c unsupported.c words.c) pmi2/mapping.c \
+           $(filter-out pmi2/lib_pmi2.c,$(client_src))
+ext_pic  = $(ext_src:%.c=$B/pic/%.o)
+
+core     = $(call obj,wire) $(filter-out $(client:%.c=$B/%.o),$(call obj,pmi2)) \
+           $(filter-out $(ext_lib:%.c=$B/%.o),$(call obj,pmix_ext))
 resident = $(patsubst %.c,$B/%.o,$(wildcard mpiexec_lite/registry*.c mpiexec_lite/resident*.c))
 launcher = $(filter-out $(resident),$(call obj,mpiexec_lite))
 everything = $(call obj,wire) $(call obj,pmi2) $(call obj,pmix_ext) $(launcher)
@@ -55,7 +62,7 @@ unit     = $(patsubst %.c,$B/%,$(wildcard test/unit/test_*.c))
 .DELETE_ON_ERROR:
 
 all: $B/bin/mpiexec_lite $B/bin/pmi2_proxy $B/bin/pmi2_server $B/lib/libpmi2.so.0 \
-     $B/lib/libpmi2.a $B/man/mpiexec_lite.1 $B/completion/mpiexec_lite
+     $B/lib/libpmi2.a $B/lib/libpmix_ext.so.0 $B/lib/libpmix_ext.a $B/man/mpiexec_lite.1 $B/completion/mpiexec_lite
 
 # --- programs, libraries, manual ---------------------------------------------
 
@@ -80,6 +87,18 @@ $B/lib/libpmi2.so.0: $(client_pic) pmi2/libpmi2.map | $B/lib/.
 $B/lib/libpmi2.a: $(client_pic) | $B/lib/.
 	$(call Q,AR)rm -f $@ && $(CC) -r -nostdlib $(client_pic) $(LIBS_WIRE) -o $B/lib/libpmi2.o && \
 	    objcopy -w -G 'PMI2_*' -G PMIX_Ring $B/lib/libpmi2.o && $(AR) rcs $@ $B/lib/libpmi2.o
+
+# Its jansson is the shared one: the static one cannot be part of a shared library.
+$B/lib/libpmix_ext.so.0: $(ext_pic) pmix_ext/libpmix_ext.map | $B/lib/.
+	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) -shared -Wl,-soname,libpmix_ext.so.0 \
+	    -Wl,--version-script,pmix_ext/libpmix_ext.map $(ext_pic) -ljansson $(LIBS_WIRE) \
+	    -ldl -lpthread -o $@
+	@ln -sf libpmix_ext.so.0 $B/lib/libpmix_ext.so
+$B/lib/libpmix_ext.a: $(ext_pic) | $B/lib/.
+	$(call Q,AR)rm -f $@ && $(CC) -r -nostdlib $(ext_pic) $(LIBS_WIRE) \
+	    -o $B/lib/libpmix_ext.o && \
+	    objcopy -w -G 'PMIx_*' -G pmix_ext_number $B/lib/libpmix_ext.o && \
+	    $(AR) rcs $@ $B/lib/libpmix_ext.o
 
 # The options in the manual and the completion come from the program's own table.
 $B/man/mpiexec_lite.1: mpiexec_lite/mpiexec_lite.1.in $B/bin/mpiexec_lite | $B/man/.
@@ -127,9 +146,11 @@ $B/test/replay: $B/test/replay.o $(everything)
 	$(LD_TEST) -lpthread $(LIBS) -o $@
 
 # The simulator: the real core and the launcher's decisions, in one process.
-sim_src  = $(filter-out pmi2/client%.c pmi2/lib_%.c,$(wildcard wire/*.c pmi2/*.c pmix_ext/*.c)) \
+sim_src  = $(filter-out pmi2/client%.c pmi2/lib_%.c pmix_ext/lib_%.c, \
+             $(wildcard wire/*.c pmi2/*.c pmix_ext/*.c)) \
            $(patsubst %,mpiexec_lite/%.c,launch lease tree flow starting spawned spawned_info \
-             spawn_env binding bundle place plan env hosts hosts_text opts_file nearest) $(wildcard test/sim/*.c)
+             spawn_env binding bundle place plan env hosts hosts_text opts_file nearest) \
+           $(wildcard test/sim/*.c)
 $B/test/sim/sim: $(patsubst %.c,$B/%.o,$(sim_src))
 	$(LD_TEST) $(LIBS_SEAL) $(LIBS_JSON) $(LIBS_WIRE) -lm -o $@
 
@@ -236,14 +257,18 @@ install: all
 	install -m 755 $B/bin/mpiexec_lite $B/bin/pmi2_proxy $B/bin/pmi2_server $D$(BINDIR)
 	install -m 755 $B/lib/libpmi2.so.0 $D$(LIBDIR)
 	ln -sf libpmi2.so.0 $D$(LIBDIR)/libpmi2.so
-	install -m 644 $B/lib/libpmi2.a $D$(LIBDIR)
+	install -m 755 $B/lib/libpmix_ext.so.0 $D$(LIBDIR)
+	ln -sf libpmix_ext.so.0 $D$(LIBDIR)/libpmix_ext.so
+	install -m 644 $B/lib/libpmi2.a $B/lib/libpmix_ext.a $D$(LIBDIR)
 	install -m 644 pmi2/pmi2.h $(wildcard pmix_ext/pmix_ext*.h) $D$(INCDIR)
 	install -m 644 $(wildcard pmix_ext/std/*.h) $D$(INCDIR)/std
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
 	    pmi2/pmi2.pc.in >$D$(PCDIR)/mpiexec_lite-pmi2.pc
+	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
+	    pmix_ext/pmix_ext.pc.in >$D$(PCDIR)/mpiexec_lite-pmix.pc
 	install -m 644 $B/man/mpiexec_lite.1 mpiexec_lite/pmi2_proxy.1 mpiexec_lite/pmi2_server.1 \
 	    $D$(MANDIR)/man1
-	install -m 644 pmi2/libpmi2.3 $D$(MANDIR)/man3
+	install -m 644 pmi2/libpmi2.3 pmix_ext/libpmix_ext.3 $D$(MANDIR)/man3
 	install -m 644 $B/completion/mpiexec_lite $D$(COMPDIR)
 	for u in system user; do sed 's|@BINDIR@|$(BINDIR)|' mpiexec_lite/pmi2_server.$$u.service \
 	    >$D$(UNITDIR)/$$u/pmi2_server.service || exit 1; done

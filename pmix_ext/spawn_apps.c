@@ -35,7 +35,7 @@ static const struct { struct directive_rule rule; take_fn *take; const char *wor
     { DIRECTIVE_KNOWN(PMIX_MAPBY, PMIX_STRING), take_default, "slot" },
     { DIRECTIVE_KNOWN(PMIX_RANKBY, PMIX_STRING), take_default, "slot" },
     { DIRECTIVE_KNOWN(PMIX_BINDTO, PMIX_STRING), take_binding, "bind" },
-    { DIRECTIVE_KNOWN(PMIX_STDIN_TGT, PMIX_PROC_RANK), take_target, "stdin" },
+    { DIRECTIVE_KNOWN(PMIX_STDIN_TGT, PMIX_PROC), take_target, "stdin" },
     /* What they ask for goes to who spawns, not to the job: */
     { DIRECTIVE_KNOWN(PMIX_FWD_STDOUT, PMIX_BOOL), NULL, NULL },
     { DIRECTIVE_KNOWN(PMIX_FWD_STDERR, PMIX_BOOL), NULL, NULL },
@@ -125,17 +125,19 @@ static pmix_status_t take_default(struct spawn_command *c, const char *word,
     return PMIX_ERR_PARAM_VALUE_NOT_SUPPORTED;
 }
 
-/* Which rank reads what is pushed; of the whole job, so "all" is its wildcard. */
+/* Which rank reads what is pushed; of the whole job, so "all" is its wildcard.  The job has no
+ * name yet: only the proc's rank counts. */
 static pmix_status_t take_target(struct spawn_command *c, const char *word,
                                  const pmix_value_t *v, struct err *e)
 {
+    pmix_rank_t rank = v->data.proc ? v->data.proc->rank : PMIX_RANK_UNDEF;
     struct buf text = BUF_INIT;
 
-    if (v->data.rank == PMIX_RANK_WILDCARD)
+    if (rank == PMIX_RANK_WILDCARD)
         return add(c, word, "all", e);
-    if (v->data.rank == PMIX_RANK_UNDEF || v->data.rank == PMIX_RANK_INVALID)
+    if (rank == PMIX_RANK_UNDEF || rank == PMIX_RANK_INVALID)
         return add(c, word, "none", e);
-    buf_printf(&text, "%u", v->data.rank);
+    buf_printf(&text, "%u", rank);
     return add_printed(c, word, &text, e);
 }
 

@@ -364,7 +364,8 @@ def look(peer, *keys, infos=()):
 
 
 def found(reply):
-    return {d["key"]: plain(d) for d in reply.get("data", [])}
+    return {d["key"]: plain({"type": d["type"], "value": d["value"]})
+            for d in reply.get("data", [])}
 
 
 def unpublish(peer, *keys, infos=()):

@@ -39,7 +39,7 @@ def told(peer):
     """The next event: status, who, key -> value, ids."""
     m = peer.event("pmix-event")
     return m["status"], (m["source"]["nspace"], m["source"]["rank"]), \
-        {i["key"]: plain(i) for i in m["infos"]}, m["ids"]
+        dict(plain(i) for i in m["infos"]), m["ids"]
 
 
 def is_flag(key):
