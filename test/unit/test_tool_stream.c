@@ -24,20 +24,20 @@ struct end {
 
 struct sent { struct end *to; struct buf frame, payload; };
 
-struct wire {                        /* what is on its way */
+struct way {                         /* what is on its way */
     struct sent v[PIECES];
     size_t      n, next;
 };
 
-static struct wire wire;
+static struct way way;
 
 static void on_send(void *host, int position, enum link_class c, struct msg *m,
                     const char *payload, size_t len)
 {
     struct end *x = host;
-    struct sent *s = &wire.v[wire.n++];
+    struct sent *s = &way.v[way.n++];
 
-    assert_true(wire.n < PIECES);
+    assert_true(way.n < PIECES);
     assert_int_equal(position, PLACE);
     assert_int_equal(c == LINK_BULK, tool_streams_is_bulk(m->cmd));
     assert_true(len <= LIMIT_CHUNK);
@@ -70,15 +70,15 @@ static int tell(struct end *x, const char *text, const char *payload, size_t len
 
 static void deliver(void)
 {
-    while (wire.next < wire.n) {
-        struct sent s = wire.v[wire.next++];
+    while (way.next < way.n) {
+        struct sent s = way.v[way.next++];
 
         assert_int_equal(tell(s.to, buf_bytes(&s.frame) + 6,
                               s.payload.len ? buf_bytes(&s.payload) : NULL, s.payload.len), 0);
         buf_clear(&s.frame);
         buf_clear(&s.payload);
     }
-    wire.n = wire.next = 0;
+    way.n = way.next = 0;
 }
 
 /* All that happens without anybody else. */
@@ -86,7 +86,7 @@ static void settle(struct ev_loop *loop)
 {
     for (int idle = 0; idle < 3; idle++) {
         ev_run(loop, EVRUN_NOWAIT);
-        if (wire.n)
+        if (way.n)
             idle = 0;
         deliver();
     }
@@ -227,7 +227,7 @@ static void test_a_lost_way_ends_it(void **state)
     tool_streams_lost(&ends[0].streams, PLACE);
     assert_true(is_over(&ends[0]));
     assert_int_equal(read(ends[0].fd, data, 1), 0);
-    assert_int_equal(wire.n, 0);
+    assert_int_equal(way.n, 0);
     finish(ends, loop);
 }
 
