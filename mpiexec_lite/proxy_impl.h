@@ -1,12 +1,13 @@
 /* proxy_impl.h - what the proxy's source files share: proxy.c (the loop, the set-up, the
- * end), proxy_job.c (a job's part here) and proxy_link.c (messages from above and
- * below). */
+ * end), proxy_job.c (a job's part here), proxy_look.c (looks at files) and proxy_link.c
+ * (messages from above and below). */
 #ifndef MPIEXEC_LITE_PROXY_IMPL_H
 #define MPIEXEC_LITE_PROXY_IMPL_H
 
 #include "mpiexec_lite/bundle.h"
 #include "mpiexec_lite/crew.h"
 #include "mpiexec_lite/events.h"
+#include "mpiexec_lite/glance.h"
 #include "mpiexec_lite/proxy.h"
 #include "mpiexec_lite/remote.h"
 
@@ -41,6 +42,7 @@ struct proxy {
     ev_io           on_signals, on_guard;
     ev_prepare      prepare;
     struct buf      ended;           /* records of ranks that have, to be sent */
+    struct glances  glances;
     struct msg      msg;             /* scratch */
     bool            tried;           /* the first below was started alone, as a trial */
     bool            grown, finishing, done;
@@ -77,6 +79,10 @@ void proxy_job_close_streams(struct proxy_job *j);
 /* When all output of ranks here has been handed to the link: say so, once. */
 void proxy_job_say_quiet(struct proxy_job *j);
 struct msg *proxy_job_message(struct proxy_job *j, const char *cmd);     /* proxy->msg */
+
+/* proxy_look.c */
+void proxy_look_init(struct proxy *p);
+int  proxy_look(struct proxy *p, const struct msg *m, struct err *e);    /* a message */
 
 /* proxy_link.c */
 extern const struct link_ops proxy_link_ops;

@@ -220,6 +220,14 @@ static int on_stdin(struct proxy *p, const struct msg *m, const char *payload, s
     return 0;
 }
 
+static int on_look(struct proxy *p, const struct msg *m, const char *payload, size_t len,
+                   struct err *e)
+{
+    (void)payload;
+    (void)len;
+    return proxy_look(p, m, e);
+}
+
 static const struct {
     const char *cmd;
     int (*run)(struct proxy *p, const struct msg *m, const char *payload, size_t len,
@@ -231,6 +239,7 @@ static const struct {
     { "sweep", on_sweep, false }, { "close-streams", on_close_streams, false },
     { "finish", on_finish, true }, { "stdin", on_stdin, false },
     { "job", on_job, false }, { "job-end", on_job_end, false },
+    { "look", on_look, false },
 };
 
 static int message_from_above(void *host, struct link *l, const struct msg *m,

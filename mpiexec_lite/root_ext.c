@@ -40,6 +40,16 @@ static const char *op_job(void *host, size_t i, int *size)
     return NULL;
 }
 
+static int op_where(void *host, const char *job, uint32_t rank)
+{
+    struct root *r = host;
+    const struct root_job *j = root_job_by_id(r, job);
+
+    if (!j || rank >= (uint32_t)j->bundle.place.size)
+        return -1;
+    return r->positions[placement_node(&j->bundle.place, (int)rank)];
+}
+
 /* For a reader who does not read, messages are lost rather than kept without end. */
 static int op_log(void *host, enum ext_log to, int priority, const char *nspace,
                   const char *line, size_t len)
@@ -62,10 +72,12 @@ static int op_log(void *host, enum ext_log to, int priority, const char *nspace,
 }
 
 static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now, .job = op_job,
-                                        .log = op_log };
+                                        .where = op_where, .log = op_log,
+                                        .order = root_order, .look = root_look };
 
 int root_ext_init(struct root *r, struct err *e)
 {
+    root_look_init(r);
     r->ext = ext_new(r->node.server, &ext_ops, r, e);
     return r->ext ? 0 : -1;
 }
@@ -106,4 +118,5 @@ void root_ext_clear(struct root *r)
         ev_timer_stop(r->loop, &r->open_tools);
     tools_free(r->tools);
     ext_free(r->ext);
+    glances_clear(&r->glances);
 }

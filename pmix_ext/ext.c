@@ -2,6 +2,8 @@
 #include "pmix_ext/serve.h"
 
 #include "pmix_ext/commands.h"
+#include "pmix_ext/serve_event.h"
+#include "pmix_ext/serve_monitor.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,6 +28,9 @@ struct session *session_of(struct request *rq, struct err *e)
     s->ext = x;
     s->conn = c;
     conn_party(c, &s->who);
+    s->at = s->who.tool || !x->ops.where ? 0 : x->ops.where(x->host, s->who.nspace, s->who.rank);
+    TAILQ_INIT(&s->registrations);
+    TAILQ_INIT(&s->monitors);
     c->layer = s;
     TAILQ_INSERT_TAIL(&x->sessions, s, in_ext);
     return s;
@@ -33,6 +38,8 @@ struct session *session_of(struct request *rq, struct err *e)
 
 static void session_free(struct session *s)
 {
+    monitors_forget(s);
+    events_forget(s);
     s->conn->layer = NULL;
     TAILQ_REMOVE(&s->ext->sessions, s, in_ext);
     free(s);
@@ -48,7 +55,8 @@ static void conn_gone(void *layer, struct conn *c)
 static void conn_has_room(void *layer, struct conn *c)
 {
     (void)layer;
-    (void)c;
+    if (c->layer)
+        events_go_on(c->layer);
 }
 
 static void job_gone(void *layer, struct job *j)
@@ -125,6 +133,9 @@ struct ext *ext_new(struct server *s, const struct ext_ops *ops, void *host, str
     }
     *x = (struct ext){ .server = s, .ops = *ops, .host = host };
     TAILQ_INIT(&x->sessions);
+    TAILQ_INIT(&x->listening);
+    TAILQ_INIT(&x->kept);
+    TAILQ_INIT(&x->failures);
     TAILQ_INIT(&x->afters);
     if (server_add_commands(s, ext_commands, ext_command_count, e) < 0) {
         free(x);
@@ -142,6 +153,8 @@ void ext_free(struct ext *x)
         return;
     while ((s = TAILQ_FIRST(&x->sessions)))
         session_free(s);
+    events_clear(x);
+    failures_clear(x);
     server_set_layer(x->server, NULL, NULL);
     buf_clear(&x->text);
     free(x);

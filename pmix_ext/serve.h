@@ -8,6 +8,7 @@
 
 #include "pmi2/core.h"
 #include "pmix_ext/after.h"
+#include "pmix_ext/event.h"
 #include "pmix_ext/ext.h"
 
 #include <jansson.h>
@@ -23,8 +24,18 @@ struct session {                         /* what the layer knows of a connection
     struct conn *conn;                   /* borrowed */
     struct party who;
     double       log_at, log_left;       /* pmix-log: when it came last; bytes it may write */
+    int          at;                     /* where it is: the same number, the same node */
+    TAILQ_ENTRY(session) in_listening;   /* while it has registrations */
+    struct registrations registrations;  /* owned */
+    size_t       nregistrations, last_registration;  /* how many; the last id */
+    TAILQ_HEAD(, monitor) monitors;      /* owned: pmix-monitor */
+    size_t       nmonitors;
+    unsigned long long missed;           /* events that were dropped, and not told yet */
 };
 TAILQ_HEAD(sessions, session);
+
+struct failure;                          /* event_system.c */
+TAILQ_HEAD(failures, failure);
 
 struct ext {
     struct server  *server;              /* borrowed */
@@ -35,6 +46,11 @@ struct ext {
     unsigned        tools;               /* numbers given to tools so far */
     uint64_t        gathered[EXT_GATHERED];      /* pmix-log: sums of texts of late */
     size_t          ngathered;
+    struct sessions listening;           /* those that have asked for events */
+    struct events   kept;                /* owned: for those who ask later */
+    size_t          nkept, kept_bytes;
+    struct failures failures;            /* owned: of jobs that have not ended */
+    unsigned        looks;               /* numbers given to looks at files so far */
     struct buf      text;                /* a reply's, until it is made */
 };
 
@@ -57,5 +73,7 @@ enum outcome ext_refuse(struct request *rq, int status);
 enum outcome reply_json(struct request *rq, int field, json_t *value, struct err *e);
 
 command_fn ext_tool_connect, ext_capabilities, ext_query, ext_log;
+command_fn ext_event_register, ext_event_deregister, ext_notify, ext_job_control, ext_monitor,
+           ext_heartbeat;
 
 #endif
