@@ -38,7 +38,7 @@ src  = $(filter-out %main.c,$(wildcard $1/*.c))
 obj  = $(patsubst %.c,$B/%.o,$(call src,$1))
 
 client     = $(wildcard pmi2/client*.c pmi2/lib_pmi2.c)
-client_src = $(filter-out wire/seal.c,$(call src,wire)) pmi2/kvs.c $(client)
+client_src = $(filter-out wire/seal.c wire/nearest.c,$(call src,wire)) pmi2/kvs.c $(client)
 client_pic = $(client_src:%.c=$B/pic/%.o)
 
 ext_lib  = $(wildcard pmix_ext/lib_*.c)
@@ -148,7 +148,7 @@ $B/test/replay: $B/test/replay.o $(everything)
 # The simulator: the real core and the launcher's decisions, in one process.
 sim_src  = $(filter-out pmi2/client%.c pmi2/lib_%.c pmix_ext/lib_%.c,$(wildcard wire/*.c pmi2/*.c pmix_ext/*.c)) \
            $(patsubst %,mpiexec_lite/%.c,launch lease tree flow starting spawned spawned_info binding \
-             bundle place plan env hosts hosts_text opts_file nearest) $(wildcard test/sim/*.c)
+             bundle place plan env hosts hosts_text opts_file) $(wildcard test/sim/*.c)
 $B/test/sim/sim: $(patsubst %.c,$B/%.o,$(sim_src))
 	$(LD_TEST) $(LIBS_SEAL) $(LIBS_JSON) $(LIBS_WIRE) -lm -o $@
 
