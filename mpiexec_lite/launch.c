@@ -174,7 +174,7 @@ void launch_lost(struct launch *l, int rank)
 
     if (!r->pid || r->ended)
         return;
-    r->ended = r->forgiven = true;
+    r->ended = r->forgiven = r->lost = true;
     r->code = EXIT_LAUNCHER;
     r->wstatus = SIGKILL;
     l->running--;
@@ -188,6 +188,7 @@ void launch_failed_to_start(struct launch *l, double now, int rank, const char *
 {
     int status = EXIT_LAUNCHER;
 
+    l->ranks[rank].unstarted = true;
     if (l->ending)
         return;
     if (!strcmp(step, "exec"))
@@ -311,6 +312,7 @@ void launch_ended(struct launch *l, double now, int rank, int wstatus)
     if (r->ended || !r->pid)
         return;
     r->ended = true;
+    r->followed = l->ending;
     r->wstatus = wstatus;
     l->running--;
     set_paused(l, r, false);

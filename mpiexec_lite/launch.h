@@ -42,6 +42,9 @@ struct rank_state {
     pid_t          pid;          /* 0: never started; -1: started elsewhere */
     bool           ended;
     enum pmi_phase pmi;
+    bool           unstarted;    /* its program could not be started */
+    bool           lost;         /* its node is */
+    bool           followed;     /* it ended when the job was being ended */
     bool           aborted;      /* has called abort */
     bool           commanded;    /* was told to end, alone (launch_order) */
     bool           paused;       /* is stopped by such an order */

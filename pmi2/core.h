@@ -129,6 +129,9 @@ struct job {
                                         release */
     unsigned       used_below;       /* servers below where it was */
     bool           pushed;           /* root: the last data went with its release */
+    struct buf     held;             /* data of release held_seq; empty: it is not here */
+    unsigned long long held_seq;     /* the release whose data is held; 0: none is */
+    bool           held_due;         /* it is to be asked for, above */
     unsigned       asked;            /* root: questions about keys since then */
     uint32_t       open;             /* block of kvs for the puts of this node that have not
                                         gone up yet; 0: none */
@@ -160,6 +163,7 @@ struct job {
     bool           lost;             /* root: some of them with their node */
     bool           look_later;       /* at the end of the turn: at what fences miss them */
     void          *link;             /* the host's */
+    void          *layer;            /* the layer's, about this job; or NULL */
     char          *spawner;          /* owned: id of the job that has started this one; NULL */
     struct relay  *relays;           /* owned: by rank; NULL: there are none */
     struct job   **linked;           /* owned; root: jobs that it is connected to */
@@ -225,11 +229,17 @@ void server_log(struct server *s, enum log_level level, struct member *m,
 /* A copy that lasts, in conn order; waits is the list it joins, or NULL.  NULL
  * and e when too many are parked or there is no memory. */
 struct request *request_park(struct request *rq, struct waiters *w, struct err *e);
+/* A parked request waits for something else now. */
+void request_await(struct request *rq, struct waiters *w);
 /* Answer a request that was not parked (o is REPLY, NOT_FOUND or FAILED); the
  * answer may have to wait for its turn. */
 void request_answer(struct request *rq, enum outcome o, const struct err *e);
 /* Answer a parked request and free it, once its turn has come. */
 void request_finish(struct request *rq, enum outcome o, const struct err *e);
+/* The same with a whole frame that the caller has made, beginning with request_message. */
+void request_finish_frame(struct request *rq, const char *frame, size_t len);
+/* The beginning of a message of PMI-2 that answers it: name and thread id. */
+struct msg *request_message(struct request *rq);
 /* Forget a parked request without an answer. */
 void request_free(struct request *rq);
 void waiters_init(struct waiters *w);
@@ -242,6 +252,8 @@ static inline struct job *request_job(struct request *rq) { return rq->conn->job
 
 /* Send bytes of a reply. */
 void conn_send(struct conn *c, const char *data, size_t len);
+/* Send what is gathered while it is read, so that c->queued is what waits. */
+void conn_flush(struct conn *c);
 /* Bind a PMI_PORT connection to a rank: 0, or -1 and e. */
 int  conn_claim(struct conn *c, long long rank, struct err *e);
 /* The connection cannot go on. */
@@ -335,9 +347,9 @@ void share_known(struct job *j, uint32_t last);
 int  share_take_up(struct job *j, const char *data, size_t len, struct err *e);
 int  share_take_down(struct job *j, const char *data, size_t len, struct err *e);
 int  share_take_answer(struct job *j, const char *data, size_t len, struct err *e);
-/* At the root: whether new data is to go with the release that is being made.  It does
- * as long as somebody looks at it. */
-bool share_push(struct job *j);
+/* At the root: what goes with the release of this number, that is being made: new data, as
+ * long as somebody looks at it, or the names of keys that were put again. */
+struct buf *share_release(struct job *j, unsigned long long seq);
 /* What there is here of a key: 1 and *out, valid until the next put or message; or 0. */
 int  share_find(struct job *j, const char *key, struct kvs_entry *out);
 /* The same for another server: without what is not known to have been released, which
@@ -356,6 +368,14 @@ struct share_record { int src; const char *key, *value; size_t len; bool drop, f
 int  share_next(const char **data, size_t *len, struct share_record *r, struct err *e);
 /* Append this entry, and what lies in the same block, up to LIMIT_ANSWER bytes. */
 void share_add_block(struct job *j, const struct kvs_entry *found, struct buf *out);
+
+/* --- data that is held (held.c) --- */
+
+/* At the root: j->news stays for who asks; or what was held does no longer. */
+void held_keep(struct job *j, unsigned long long seq);
+void held_drop(struct job *j);
+/* A release says: that one's data is held; 0: none is. */
+void held_told(struct job *j, unsigned long long seq);
 
 /* --- questions to the root (ask.c and ask_*.c) --- */
 
@@ -391,6 +411,15 @@ void spawns_free(struct server *s);
 /* That job, or that server below, is gone (NULL: none). */
 void spawns_forget(struct server *s, const struct job *j, const struct peer *p);
 void blocks_free(struct blocks *b);      /* NULL is fine */
+/* A spawn that the layer asks for: of a rank, or (parent NULL) of a tool, whose job is
+ * connected to no other.  told: what spawn_done says, once; jobid NULL: it was not started. */
+typedef void spawn_told_fn(void *who, const char *jobid, const int *codes, size_t n,
+                           const struct err *why);
+struct spawn_call { struct job *parent; int rank; spawn_told_fn *told; void *who; };
+/* Takes what *want holds, unless it is NULL and e. */
+struct spawn *spawn_ask_for(struct server *s, const struct spawn_call *call,
+                            struct spawn_request *want, struct err *e);
+void spawn_drop(struct spawn *s);        /* nobody is to be told any more */
 /* The fields of a reply to spawn; jobid NULL: there is none.  Nothing is copied. */
 void spawn_reply(struct request *rq, const char *jobid, const char *codes, size_t len);
 
@@ -454,6 +483,23 @@ int  names_take(struct peer *p, struct job *j, unsigned id, const struct name_wa
 void names_free(struct server *s);
 /* That job, or that server below, is gone (NULL: none). */
 void names_forget(struct server *s, const struct job *j, const struct peer *p);
+
+/* A name command of the layer's: of a job, or (NULL) of a tool, whose number is below 0. */
+typedef void name_told_fn(void *who, enum outcome o, const char *port, const struct err *why);
+struct name_call {                       /* all borrowed */
+    struct name_want want;
+    struct job      *job;
+    int              owner;
+    name_told_fn    *told;
+    void            *who;
+};
+/* REPLY (*port: what was looked up, tag and all; valid until the next publish), NOT_FOUND or
+ * FAILED; or PARKED: told(who, ...) says it later, unless *a is dropped before that. */
+enum outcome name_ask_for(struct server *s, const struct name_call *call, struct name_ask **a,
+                          const char **port, struct err *e);
+void name_ask_drop(struct name_ask *a);
+/* What that owner has published here ends, but for what was to outlive him. */
+void names_end(struct server *s, int owner);
 
 /* --- attributes (cmd_info.c) --- */
 

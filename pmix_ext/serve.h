@@ -10,6 +10,10 @@
 #include "pmix_ext/after.h"
 #include "pmix_ext/event.h"
 #include "pmix_ext/ext.h"
+#include "pmix_ext/pmix_ext_common.h"
+#include "pmix_ext/parts.h"
+#include "pmix_ext/query.h"
+#include "pmix_ext/survey.h"
 
 #include <jansson.h>
 
@@ -18,11 +22,15 @@ enum { STATUS_OUT };
 
 enum { EXT_GATHERED = 64 };
 
+struct own_name;
+
 struct session {                         /* what the layer knows of a connection */
     TAILQ_ENTRY(session) in_ext;
     struct ext  *ext;                    /* borrowed */
     struct conn *conn;                   /* borrowed */
     struct party who;
+    bool         payload;                /* it takes bytes behind a frame */
+    struct parts_list parts;             /* owned: replies that are on their way */
     double       log_at, log_left;       /* pmix-log: when it came last; bytes it may write */
     int          at;                     /* where it is: the same number, the same node */
     TAILQ_ENTRY(session) in_listening;   /* while it has registrations */
@@ -31,26 +39,57 @@ struct session {                         /* what the layer knows of a connection
     TAILQ_HEAD(, monitor) monitors;      /* owned: pmix-monitor */
     size_t       nmonitors;
     unsigned long long missed;           /* events that were dropped, and not told yet */
+    STAILQ_HEAD(, own_name) own_names;   /* owned: published until the connection ends */
+    int          owner;                  /* of a tool that has published: below 0 */
 };
 TAILQ_HEAD(sessions, session);
 
+struct pull;
+TAILQ_HEAD(pulls, pull);
 struct failure;                          /* event_system.c */
 TAILQ_HEAD(failures, failure);
+struct data;
+struct get_wait;
+struct gathering;
+struct publishing;
+struct lookup;
+struct starter;
+TAILQ_HEAD(get_waits, get_wait);
+TAILQ_HEAD(gatherings, gathering);
+TAILQ_HEAD(publishings, publishing);
+TAILQ_HEAD(lookups, lookup);
+TAILQ_HEAD(starters, starter);
+
+struct ext_job {                         /* what the layer knows of a job */
+    struct data *data;                   /* owned: what its ranks have put; or NULL */
+};
 
 struct ext {
     struct server  *server;              /* borrowed */
     struct ext_ops  ops;
     void           *host;
     struct sessions sessions;            /* owned */
+    struct surveys  surveys;             /* that run; theirs who wait */
+    unsigned        survey_id;           /* of the last one */
+    struct queries  queries;             /* being answered */
     struct afters   afters;              /* that run; theirs who wait */
     unsigned        tools;               /* numbers given to tools so far */
     uint64_t        gathered[EXT_GATHERED];      /* pmix-log: sums of texts of late */
     size_t          ngathered;
+    struct pulls    pulls;               /* owned: of output */
+    unsigned        pull_id;             /* of the last one */
     struct sessions listening;           /* those that have asked for events */
     struct events   kept;                /* owned: for those who ask later */
     size_t          nkept, kept_bytes;
     struct failures failures;            /* owned: of jobs that have not ended */
     unsigned        looks;               /* numbers given to looks at files so far */
+    size_t          nfiles;              /* that are monitored */
+    struct get_waits   gets;             /* owned: pmix-get that wait */
+    struct gatherings  gatherings;       /* owned: pmix-fence in progress */
+    struct publishings publishings;      /* owned: pmix-publish, pmix-unpublish under way */
+    struct lookups     lookups;          /* owned: pmix-lookup that wait */
+    struct starters    starters;         /* owned: pmix-spawn under way */
+    int             owners;              /* tools that have published, as numbers below 0 */
     struct buf      text;                /* a reply's, until it is made */
 };
 
@@ -72,8 +111,47 @@ enum outcome ext_refuse(struct request *rq, int status);
  * the reference.  REPLY, or FAILED: no memory. */
 enum outcome reply_json(struct request *rq, int field, json_t *value, struct err *e);
 
-command_fn ext_tool_connect, ext_capabilities, ext_query, ext_log;
+/* serve_iof.c: a connection ends; it can take more. */
+void iof_forget(struct session *s);
+void iof_drained(struct session *s);
+/* The job of that name: "" or NULL the caller's own; else one that is connected to it, for a
+ * tool any.  NULL, *status and e. */
+struct job *ext_job_for(struct request *rq, const char *nspace, pmix_status_t *status,
+                        struct err *e);
+/* What is kept of a job, made when it is first asked for; NULL: no memory. */
+struct ext_job *ext_job_of(struct job *j);
+bool ext_rank_gone(const struct job *j, int rank);
+
+/* Answer whoever waits on that list, if he still does, with what is in e unless the status
+ * is a good one; the list is empty then. */
+struct request *ext_waiting(struct waiters *w);
+void ext_finish(struct waiters *w, pmix_status_t status, const struct err *e);
+/* Forget that they wait: what the list lies in is about to go. */
+void ext_abandon(struct waiters *w);
+
+/* What happens elsewhere, for each part of the layer. */
+void data_conn_gone(struct ext *x);
+void data_rank_ended(struct ext *x, struct job *j, int rank);
+void data_job_gone(struct ext *x, struct job *j);
+void fences_conn_gone(struct ext *x);
+void fences_rank_ended(struct ext *x, struct job *j, int rank);
+void fences_job_gone(struct ext *x, struct job *j);
+void own_names_clear(struct session *s);
+void names_conn_gone(struct ext *x, struct conn *c);
+void spawns_conn_gone(struct ext *x);
+void data_clear(struct ext *x);
+void fences_clear(struct ext *x);
+void names_clear(struct ext *x);
+void spawns_clear(struct ext *x);
+
+/* The node that the caller is on; -1: none that has ranks. */
+int session_node(const struct session *s);
+
+command_fn ext_tool_connect, ext_capabilities, ext_query, ext_resolve_peers,
+           ext_resolve_nodes, ext_log, ext_iof_pull, ext_iof_deregister;
 command_fn ext_event_register, ext_event_deregister, ext_notify, ext_job_control, ext_monitor,
            ext_heartbeat;
+command_fn ext_put, ext_commit, ext_get, ext_fence, ext_publish, ext_lookup, ext_unpublish,
+           ext_spawn, ext_connect, ext_disconnect;
 
 #endif

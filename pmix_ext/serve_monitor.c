@@ -214,6 +214,7 @@ static void monitor_drop(struct monitor *m)
 {
     TAILQ_REMOVE(&m->s->monitors, m, in_session);
     m->s->nmonitors--;
+    m->s->ext->nfiles -= m->path != NULL;
     monitor_free(m);
 }
 
@@ -231,6 +232,10 @@ static pmix_status_t begin(struct monitor *m, struct err *e)
         err_set(e, ERR_NOMEM, "more than %d monitors", EXT_MONITORS);
         return PMIX_ERR_OUT_OF_RESOURCE;
     }
+    if (m->path && s->ext->nfiles >= EXT_FILES) {
+        err_set(e, ERR_NOMEM, "more than %d files are looked at", EXT_FILES);
+        return PMIX_ERR_OUT_OF_RESOURCE;
+    }
     if (*m->id && monitor_named(s, m->id)) {
         err_set(e, ERR_INVALID_KEY, "there is a monitor %s", m->id);
         return PMIX_ERR_EXISTS;
@@ -242,6 +247,7 @@ static pmix_status_t begin(struct monitor *m, struct err *e)
     }
     TAILQ_INSERT_TAIL(&s->monitors, m, in_session);
     s->nmonitors++;
+    s->ext->nfiles += m->path != NULL;
     return PMIX_SUCCESS;
 }
 

@@ -4,7 +4,10 @@
 
 #include "pmix_ext/serve.h"
 
-enum { EXT_MONITORS = 16 };              /* of one connection */
+enum {
+    EXT_MONITORS = 16,                   /* of one connection */
+    EXT_FILES = 64                       /* that all of them look at: each look is a process */
+};
 
 /* It has given a sign of life. */
 void monitors_beat(struct session *s);
