@@ -1,7 +1,7 @@
 /* lib_tool.c - a tool and its servers; see lib.h */
 #include "pmix_ext/lib.h"
 
-#include "pmix_ext/lib_find.h"
+#include "pmix_ext/find.h"
 
 #include <string.h>
 
@@ -18,26 +18,46 @@ static const pmix_proc_t *wanted_name(const pmix_info_t *infos, size_t n, pmix_p
     return name;
 }
 
-static struct link *open_tool(const pmix_info_t *infos, size_t n, pmix_status_t *status)
+static struct link *open_found(const struct found *f, const pmix_info_t *infos, size_t n,
+                               pmix_status_t *status)
 {
     pmix_proc_t name;
-    int fd = find_server(infos, n, status);
+    struct err e;
+    int fd;
 
+    if (f->how == FOUND_RANK)
+        return link_open_rank(status);
+    *status = PMIX_ERR_UNREACH;
+    fd = find_connect(f, &e);
     return fd < 0 ? NULL : link_open_tool(fd, wanted_name(infos, n, &name), status);
 }
 
-/* A tool that a launcher has started as a rank has its server; any other finds one. */
+static struct link *open_tool(const pmix_info_t *infos, size_t n, pmix_status_t *status)
+{
+    struct find_wants wants;
+    struct link *l = NULL;
+    struct found f;
+    struct err e;
+
+    *status = find_read(infos, n, &wants, &e);
+    if (*status != PMIX_SUCCESS)
+        return NULL;
+    *status = find_server(&wants, &f, &e);
+    if (*status == PMIX_SUCCESS)
+        l = open_found(&f, infos, n, status);
+    find_clear(&f);
+    return l;
+}
+
+/* A tool may do without a server, if it says so. */
 static struct link *open_any(const pmix_info_t *infos, size_t n, pmix_status_t *status)
 {
-    struct link *l = NULL;
+    struct link *l;
 
     *status = PMIX_SUCCESS;
     if (info_true(infos, n, PMIX_TOOL_DO_NOT_CONNECT))
         return NULL;
-    if (!find_is_told(infos, n))
-        l = link_open_rank(status);
-    if (!l)
-        l = open_tool(infos, n, status);
+    l = open_tool(infos, n, status);
     if (!l && *status == PMIX_ERR_UNREACH && info_true(infos, n, PMIX_TOOL_CONNECT_OPTIONAL))
         *status = PMIX_SUCCESS;
     return l;
