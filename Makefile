@@ -81,8 +81,7 @@ $B/bin/pmi2_server: $B/mpiexec_lite/server_main.o $(call obj,wire) $B/pmi2/names
                     $(calls:%=$B/mpiexec_lite/%.o) $B/pmix_ext/rundir.o | $B/bin/.
 	$(LD_PROGRAM) $(LIBS_SQL) $(LIBS_EV) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
 
-$B/bin/pmix_tool: $(tool_src:%.c=$B/%.o) $(ext_src:%.c=$B/%.o) $B/pmix_ext/rendezvous.o \
-                 $B/wire/nearest.o | $B/bin/.
+$B/bin/pmix_tool: $(tool_src:%.c=$B/%.o) $(ext_src:%.c=$B/%.o) $B/wire/nearest.o | $B/bin/.
 	$(LD_PROGRAM) -lpthread -ldl $(LIBS_JSON) $(LIBS_WIRE) -o $@
 
 $B/lib/libpmi2.so.0: $(client_pic) pmi2/libpmi2.map | $B/lib/.

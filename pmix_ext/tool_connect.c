@@ -1,8 +1,6 @@
 /* tool_connect.c - which server, and which jobs of it, are meant. */
 #include "pmix_ext/tool.h"
 
-#include "pmix_ext/rendezvous.h"
-
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,19 +37,9 @@ static void add_flag(const struct tool *t, int id, const char *key, pmix_info_t 
         PMIX_INFO_LOAD(&infos[(*n)++], key, NULL, PMIX_BOOL);
 }
 
-/* As many servers of this user, and of the system, as are here. */
-static int servers_here(void)
+static int not_connected(const struct tool *t, pmix_status_t status)
 {
-    struct rendezvous *list = NULL;
-    int n = rendezvous_list(false, &list, NULL);
-
-    free(list);
-    return n;
-}
-
-static int not_connected(const struct tool *t, pmix_status_t status, size_t told)
-{
-    if (!told && servers_here() > 1) {
+    if (status == PMIX_ERR_RESOURCE_BUSY) {
         tool_fail(0, "several servers are here; choose one with --pid, --nspace or --uri:");
         servers_print(stderr);
         return STATUS_SEVERAL;
@@ -85,7 +73,7 @@ int tool_connect(struct tool *t)
     status = PMIx_tool_init(&t->me, infos, n);
     for (size_t i = 0; i < n; i++)
         PMIX_INFO_DESTRUCT(&infos[i]);
-    return status == PMIX_SUCCESS ? 0 : not_connected(t, status, n);
+    return status == PMIX_SUCCESS ? 0 : not_connected(t, status);
 }
 
 /* --- asking ------------------------------------------------------------ */

@@ -27,6 +27,23 @@ static bool is_own(const pmix_info_t *info)
            !strcmp(info->key, PMIX_EVENT_HDLR_NAME);
 }
 
+/* And what is of no interest to people: the time is at the beginning of the line. */
+static bool is_told(const pmix_info_t *info)
+{
+    return is_own(info) || !strcmp(info->key, PMIX_EVENT_NON_DEFAULT) ||
+           !strcmp(info->key, PMIX_EVENT_TIMESTAMP);
+}
+
+/* Now, more exactly than the event says; or, of one that was kept for us, as it says. */
+static double time_of(const pmix_info_t *infos, size_t n)
+{
+    pmix_data_array_t all = { .type = PMIX_INFO, .size = n, .array = (void *)(uintptr_t)infos };
+    const pmix_value_t *v = tool_find(&all, PMIX_EVENT_TIMESTAMP);
+    double now = tool_now(), then = v && v->type == PMIX_TIME ? (double)v->data.time : now;
+
+    return now - then >= 2 ? then : now;
+}
+
 static int print_line(double when, pmix_status_t status, const pmix_proc_t *source,
                       const pmix_info_t *infos, size_t n)
 {
@@ -42,7 +59,7 @@ static int print_line(double when, pmix_status_t status, const pmix_proc_t *sour
     for (size_t i = 0; i < n; i++) {
         const char *name = PMIx_Get_attribute_name(infos[i].key);
 
-        if (is_own(&infos[i]) || !strcmp(infos[i].key, PMIX_EVENT_NON_DEFAULT))
+        if (is_told(&infos[i]))
             continue;
         buf_str(&line, "  ");
         buf_escaped(&line, name, strlen(name));
@@ -79,7 +96,7 @@ static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
     (void)results;
     (void)nresults;
     if (w->left != 0 && !w->follow.ended) {
-        int bad = (w->json ? print_json : print_line)(tool_now(), status, source, infos, n);
+        int bad = (w->json ? print_json : print_line)(time_of(infos, n), status, source, infos, n);
 
         if (bad)
             follow_end(&w->follow, bad);

@@ -1,7 +1,7 @@
 /* tool_servers.c - pmix_tool servers: who can be asked here. */
 #include "pmix_ext/tool.h"
 
-#include "pmix_ext/rendezvous.h"
+#include "pmix_ext/find.h"
 
 #include <pwd.h>
 #include <stdlib.h>
@@ -41,21 +41,19 @@ static json_t *json_row(const struct rendezvous *r)
                      (int)r->uid, "since", (json_int_t)r->created, "uri", tool_json_text(uri));
 }
 
-struct found { struct table *table; json_t *list; };
-
-static int look(bool system, const struct found *to)
+/* All into a table or a list.  0, or STATUS_FAILED. */
+static int look(struct table *table, json_t *list)
 {
-    struct rendezvous *list = NULL;
+    struct rendezvous *all = NULL;
     struct err e = { 0 };
-    int n = rendezvous_list(system, &list, &e);
+    int n = find_all(&all, &e);
 
-    for (int i = 0; i < n; i++) {
-        if (to->table)
-            add_row(to->table, &list[i]);
-        if (to->list)
-            json_array_append_new(to->list, json_row(&list[i]));
-    }
-    free(list);
+    for (int i = 0; i < n; i++)
+        if (list)
+            json_array_append_new(list, json_row(&all[i]));
+        else
+            add_row(table, &all[i]);
+    free(all);
     return n < 0 ? tool_fail(STATUS_FAILED, "%s", e.text) : 0;
 }
 
@@ -64,22 +62,20 @@ void servers_print(FILE *out)
     struct table table;
 
     table_start(&table, heads);
-    look(true, &(struct found){ .table = &table });
-    look(false, &(struct found){ .table = &table });
+    look(&table, NULL);
     table_print(&table, out, SIZE_MAX, 0);
 }
 
 int tool_servers(struct tool *t)
 {
-    struct found to = { .list = t->json ? json_array() : NULL };
+    json_t *list = t->json ? json_array() : NULL;
     struct table table;
     int status;
 
     table_start(&table, heads);
-    to.table = t->json ? NULL : &table;
-    status = look(true, &to) | look(false, &to);
+    status = look(&table, list);
     if (t->json)
-        return tool_document(json_pack("{s:o}", "servers", to.list)) | status;
+        return tool_document(json_pack("{s:o}", "servers", list)) | status;
     table_print(&table, stdout, SIZE_MAX, 0);
     return status;
 }

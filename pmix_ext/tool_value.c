@@ -92,8 +92,10 @@ static const struct attribute *attribute_meant(const char *word)
 static const char *nearest_attribute(const char *word)
 {
     struct nearest near;
+    char name[128];
 
-    nearest_start(&near, word);
+    snprintf(name, sizeof name, "%s%s", strncasecmp(word, "PMIX_", 5) ? "PMIX_" : "", word);
+    nearest_start(&near, name);
 #define ATTRIBUTE(name, type) nearest_try(&near, #name);
 #include "pmix_ext/attributes.def"
 #undef ATTRIBUTE
