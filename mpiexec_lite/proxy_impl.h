@@ -23,6 +23,7 @@ struct proxy_job {
     struct places   places;
     struct crew     crew;
     bool            started, quiet;
+    bool            watched;         /* its output is from the start */
 };
 TAILQ_HEAD(proxy_jobs, proxy_job);
 

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const double LINGER = 0.25;
+static const double LINGER = 1.0;            /* seconds for a tool to take something more */
 static const double TOOLS_AFTER = 0.05;      /* seconds that a job is old before tools may come */
 
 static const char *op_hostname(void *host)
@@ -61,7 +61,7 @@ static int op_log(void *host, enum ext_log to, int priority, const char *nspace,
 
 static const struct ext_ops ext_ops = {
     .hostname = op_hostname, .now = op_now, .facts = &root_facts, .where = op_where,
-    .watch = root_watch_output, .output_room = root_output_room, .log = op_log,
+    .watch = root_watch_output, .output_room = root_output_room, .push = root_push, .log = op_log,
     .order = root_order, .look = root_look,
 };
 

@@ -257,10 +257,13 @@ static int on_surveyed(struct root *r, const struct told *t, struct err *e)
 
 static int on_stdin_taken(struct root *r, const struct told *t, struct err *e)
 {
+    struct root_job *j = root_job_named(r, t->m, e);
     long long bytes;
 
-    if (msg_number(t->m, "bytes", 0, CONTROL_CREDIT, &bytes, e) < 0)
+    if (e->code || msg_number(t->m, "bytes", 0, INT_MAX, &bytes, e) < 0)
         return -1;
+    if (!j || j->number)
+        return j ? root_push_taken(j, t->position, (size_t)bytes, e) : 0;
     if (r->at[t->position].taken + (size_t)bytes > r->input_given + CONTROL_CREDIT)
         return err_set(e, ERR_INVALID_ARG, "more of stdin was taken than was sent");
     root_input_taken(r, t->position, (size_t)bytes);
@@ -269,9 +272,13 @@ static int on_stdin_taken(struct root *r, const struct told *t, struct err *e)
 
 static int on_stdin_closed(struct root *r, const struct told *t, struct err *e)
 {
-    (void)e;
-    root_input_closed(r, t->position);
-    return 0;
+    struct root_job *j = root_job_named(r, t->m, e);
+
+    if (j && j->number)
+        root_push_closed(j, t->position);
+    else if (j)
+        root_input_closed(r, t->position);
+    return e->code ? -1 : 0;
 }
 
 static int on_looked(struct root *r, const struct told *t, struct err *e)

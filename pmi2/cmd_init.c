@@ -45,7 +45,7 @@ enum outcome cmd_init(struct request *rq, struct err *e)
     }
     if (v == 2) {
         c->next_wire = WIRE_2;
-        c->framer.max = LIMIT_FRAME_RANK;
+        c->framer.max = c->tool ? LIMIT_FRAME_LINK : LIMIT_FRAME_RANK;
         c->state = CONN_GREETED;
         sub = 0;
     } else if (v == 1 && sub >= 0 && sub <= 2 && !c->tool) {

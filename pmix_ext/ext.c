@@ -78,6 +78,7 @@ static void job_gone(void *layer, struct job *j)
     queries_forget_job(x, j->id);
     data_job_gone(x, j);
     fences_job_gone(x, j);
+    push_job_gone(x, j);
 }
 
 static void rank_ended(void *layer, struct job *j, int rank)
@@ -224,6 +225,7 @@ struct ext *ext_new(struct server *s, const struct ext_ops *ops, void *host, str
     TAILQ_INIT(&x->failures);
     TAILQ_INIT(&x->afters);
     TAILQ_INIT(&x->pulls);
+    TAILQ_INIT(&x->pushes);
     TAILQ_INIT(&x->gets);
     TAILQ_INIT(&x->gatherings);
     TAILQ_INIT(&x->publishings);
@@ -251,6 +253,7 @@ void ext_free(struct ext *x)
     fences_clear(x);
     names_clear(x);
     spawns_clear(x);
+    pushes_clear(x);
     server_set_layer(x->server, NULL, NULL);
     buf_clear(&x->text);
     free(x);

@@ -41,6 +41,9 @@ struct ext_ops {
     /* Show (ext_output) what this rank of a job, or with -1 all of its ranks, write from now
      * on; or not any more.  The job may have ended. */
     void (*watch)(void *host, const char *nspace, int rank, bool on);
+    /* Write to the stdin of those ranks of a job that a tool feeds, if there are any; data
+     * NULL: its end.  ext_pushed is to say when they have taken it.  False: there are none. */
+    bool (*push)(void *host, const char *nspace, const char *data, size_t len);
     /* What ranks that are watched write can be taken again (ext_output_full). */
     void (*output_room)(void *host);
     const struct fact_ops *facts;        /* borrowed */
@@ -73,6 +76,8 @@ void        ext_free(struct ext *x);
 /* A rank that is watched has written bytes; len 0: it writes no more. */
 void        ext_output(struct ext *x, const char *nspace, int rank, bool errors,
                        const char *data, size_t len);
+/* What ops.push was given last for that job is written, or nobody reads it any more. */
+void        ext_pushed(struct ext *x, const char *nspace);
 /* Ranks that are watched are to wait, until ops.output_room. */
 bool        ext_output_full(const struct ext *x);
 /* Bytes that are put aside for connections that do not take them. */

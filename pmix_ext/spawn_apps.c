@@ -12,7 +12,7 @@ typedef pmix_status_t take_fn(struct spawn_command *c, const char *word,
                               const pmix_value_t *v, struct err *e);
 
 static take_fn take_text, take_number, take_flag, take_change, take_unset, take_prefix,
-    take_default, take_binding;
+    take_default, take_binding, take_target;
 
 /* word: what the launcher calls it (mpiexec_lite/spawned.h), or the only value that it has.
  * In the order in which changes of the environment are made, it is the launcher's to keep. */
@@ -34,6 +34,11 @@ static const struct { struct directive_rule rule; take_fn *take; const char *wor
     { DIRECTIVE_KNOWN(PMIX_MAPBY, PMIX_STRING), take_default, "slot" },
     { DIRECTIVE_KNOWN(PMIX_RANKBY, PMIX_STRING), take_default, "slot" },
     { DIRECTIVE_KNOWN(PMIX_BINDTO, PMIX_STRING), take_binding, "bind" },
+    { DIRECTIVE_KNOWN(PMIX_STDIN_TGT, PMIX_PROC_RANK), take_target, "stdin" },
+    /* What they ask for goes to who spawns, not to the job: */
+    { DIRECTIVE_KNOWN(PMIX_FWD_STDOUT, PMIX_BOOL), NULL, NULL },
+    { DIRECTIVE_KNOWN(PMIX_FWD_STDERR, PMIX_BOOL), NULL, NULL },
+    { DIRECTIVE_KNOWN(PMIX_FWD_STDIN, PMIX_BOOL), NULL, NULL },
     /* Events come to whoever has registered for them, and these change nothing else: */
     { DIRECTIVE_KNOWN(PMIX_NOTIFY_COMPLETION, PMIX_BOOL), NULL, NULL },
     { DIRECTIVE_KNOWN(PMIX_NOTIFY_JOB_EVENTS, PMIX_BOOL), NULL, NULL },
@@ -113,6 +118,20 @@ static pmix_status_t take_default(struct spawn_command *c, const char *word,
         return PMIX_SUCCESS;
     err_set(e, ERR_INVALID_VAL, "'%.64s' is not supported, '%s' is", v->data.string, word);
     return PMIX_ERR_PARAM_VALUE_NOT_SUPPORTED;
+}
+
+/* Which rank reads what is pushed; of the whole job, so "all" is its wildcard. */
+static pmix_status_t take_target(struct spawn_command *c, const char *word,
+                                 const pmix_value_t *v, struct err *e)
+{
+    struct buf text = BUF_INIT;
+
+    if (v->data.rank == PMIX_RANK_WILDCARD)
+        return add(c, word, "all", e);
+    if (v->data.rank == PMIX_RANK_UNDEF || v->data.rank == PMIX_RANK_INVALID)
+        return add(c, word, "none", e);
+    buf_printf(&text, "%u", v->data.rank);
+    return add_printed(c, word, &text, e);
 }
 
 static pmix_status_t take_binding(struct spawn_command *c, const char *word,
@@ -276,6 +295,21 @@ static pmix_status_t take_app(struct spawn_command *c, const struct directives *
     if (status == PMIX_SUCCESS)
         status = take_infos(c, app->info, app->ninfo, "info", e);
     return status == PMIX_SUCCESS ? take_env(c, app->env, e) : status;
+}
+
+unsigned spawn_forwards(const struct directives *infos)
+{
+    static const struct { const char *key; unsigned channel; } forwards[] = {
+        { PMIX_FWD_STDOUT, PMIX_FWD_STDOUT_CHANNEL }, { PMIX_FWD_STDERR, PMIX_FWD_STDERR_CHANNEL },
+    };
+    unsigned channels = 0;
+
+    for (size_t i = 0; i < infos->n; i++)
+        for (size_t k = 0; k < sizeof forwards / sizeof *forwards; k++)
+            if (!strcmp(infos->v[i].key, forwards[k].key) &&
+                (infos->v[i].value.type == PMIX_UNDEF || infos->v[i].value.data.flag))
+                channels |= forwards[k].channel;
+    return channels;
 }
 
 pmix_status_t spawn_translate(const struct directives *infos, const pmix_app_t *apps, size_t n,
