@@ -207,6 +207,9 @@ pmix_status_t plain_get(struct op *op), plain_fence(struct op *op), plain_publis
 pmix_status_t plain_commit(struct link *l, const struct data *staged);
 void          plain_clear(void);
 /* What the standard's own keys say of a rank or the job.  PMIX_ERR_NOT_FOUND: nothing. */
+/* Likewise, of the job (or tool) that this process is, without asking. */
+pmix_status_t own_key(struct link *l, const pmix_proc_t *proc, const char *key,
+                      pmix_value_t *value);
 pmix_status_t plain_key(struct link *l, const pmix_proc_t *proc, const char *key,
                         pmix_value_t *value);
 

@@ -290,6 +290,22 @@ static void take_at_hand(struct op *op, const pmix_proc_t *proc, const char *key
     pthread_mutex_unlock(&lib.lock);
 }
 
+/* A tool is a job of its own, which its server knows nothing of. */
+static void take_own(struct op *op, const char *key)
+{
+    pmix_value_t *value;
+
+    if (op->known || op->link->rank || !PMIX_CHECK_NSPACE(op->proc.nspace, op->link->me.nspace))
+        return;
+    value = calloc(1, sizeof *value);
+    op->known = true;
+    op->status = value ? own_key(op->link, &op->proc, key, value) : PMIX_ERR_NOMEM;
+    if (op->status == PMIX_SUCCESS)
+        op->array = value;
+    else
+        free(value);
+}
+
 static struct op *get(const pmix_proc_t *proc, const char *key, const pmix_info_t *infos,
                       size_t ninfo)
 {
@@ -305,6 +321,8 @@ static struct op *get(const pmix_proc_t *proc, const char *key, const pmix_info_
     op->key = key;
     if (op->status == PMIX_SUCCESS)
         take_at_hand(op, &op->proc, key);
+    if (op->status == PMIX_SUCCESS)
+        take_own(op, key);
     op_text(op, "nspace", op->proc.nspace);
     op_one(op, "rank", PMIX_PROC_RANK, &op->proc.rank);
     op_text(op, "key", key);

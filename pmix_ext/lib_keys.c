@@ -136,15 +136,13 @@ static pmix_status_t universe(struct link *l, pmix_value_t *value)
     return ok ? load_count(value, (size_t)n) : PMIX_ERR_NOT_FOUND;
 }
 
-/* Of the job as a whole. */
+/* Of the job as a whole, as fullinit said it. */
 static pmix_status_t of_job(struct link *l, const char *key, pmix_value_t *value)
 {
     bool spawned = l->client.spawned;
 
     if (!strcmp(key, PMIX_JOB_SIZE) || !strcmp(key, PMIX_MAX_PROCS))
         return load_count(value, (size_t)l->client.size);
-    if (!strcmp(key, PMIX_UNIV_SIZE))
-        return universe(l, value);
     if (!strcmp(key, PMIX_NSPACE) || !strcmp(key, PMIX_JOBID))
         return load(value, l->me.nspace, PMIX_STRING);
     if (!strcmp(key, PMIX_SPAWNED))
@@ -161,15 +159,26 @@ static pmix_status_t of_self(struct link *l, const char *key, pmix_value_t *valu
     return PMIX_ERR_NOT_FOUND;
 }
 
-/* What is of this node, asked of the job, is that of the node we are on. */
-pmix_status_t plain_key(struct link *l, const pmix_proc_t *proc, const char *key,
-                        pmix_value_t *value)
+pmix_status_t own_key(struct link *l, const pmix_proc_t *proc, const char *key,
+                      pmix_value_t *value)
 {
     bool any = proc->rank == PMIX_RANK_WILDCARD || proc->rank == PMIX_RANK_UNDEF;
     pmix_status_t status = of_job(l, key, value);
 
     if (status == PMIX_ERR_NOT_FOUND && (any || proc->rank == l->me.rank))
         status = of_self(l, key, value);
+    return status;
+}
+
+/* What is of this node, asked of the job, is that of the node we are on. */
+pmix_status_t plain_key(struct link *l, const pmix_proc_t *proc, const char *key,
+                        pmix_value_t *value)
+{
+    bool any = proc->rank == PMIX_RANK_WILDCARD || proc->rank == PMIX_RANK_UNDEF;
+    pmix_status_t status = own_key(l, proc, key, value);
+
+    if (status == PMIX_ERR_NOT_FOUND && !strcmp(key, PMIX_UNIV_SIZE))
+        status = universe(l, value);
     if (status == PMIX_ERR_NOT_FOUND && (any || proc->rank < (pmix_rank_t)l->client.size))
         status = mapped(l, any ? (int)l->me.rank : (int)proc->rank, key, value);
     return status;

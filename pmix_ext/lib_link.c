@@ -145,6 +145,7 @@ static int say_hello(struct client *c, void *user, struct err *e)
         h->status = (pmix_status_t)said;
     call_end(&k);
     c->thrids = c->extended = true;
+    c->size = 1;
     return rc == 0 && h->status == PMIX_SUCCESS ? 0 : -1;
 }
 

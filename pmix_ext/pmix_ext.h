@@ -11,8 +11,9 @@
  * - A call whose name ends in _nb returns PMIX_SUCCESS when its callback will run, exactly
  *   once; PMIX_OPERATION_SUCCEEDED when all is done and no callback will run; and any
  *   other status when it failed and no callback will run.
- * - Callbacks run on the library's own thread.  They may call anything with _nb in its
- *   name, and nothing that waits.
+ * - Any thread may call, any number at once.  Callbacks run on a thread of the library's,
+ *   one after the other, in the order in which things came.  They may call everything but
+ *   PMIx_Finalize and PMIx_tool_finalize; while one waits, so do the callbacks behind it.
  * - What a caller hands in stays the caller's, and of an _nb call must stay valid until
  *   the callback.  What a call hands out (results, values, strings that are not const) is
  *   the caller's to free, with the _FREE macro of its type or with free().
