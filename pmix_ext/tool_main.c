@@ -3,9 +3,11 @@
 
 #include "pmix_ext/names.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static const struct tool_option query_options[] = {
     { "local", OPT_LOCAL, NULL, "Only ranks of the server's node." },
@@ -140,11 +142,25 @@ static int run(struct tool *t)
     return status;
 }
 
+/* A standard descriptor that is closed must not become the connection, which would get what
+ * is printed.  Reading from this one, and writing to it, fails. */
+static void fill_descriptors(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_PATH);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
 int main(int argc, char **argv)
 {
     struct tool t = { .command = NULL };
     int status;
 
+    fill_descriptors();
     signal(SIGPIPE, SIG_IGN);            /* a write that fails says why */
     status = tool_read(&t, argc, argv);
     if (status >= 0)

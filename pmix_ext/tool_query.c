@@ -164,11 +164,26 @@ static json_t *value_json(const char *key, const pmix_value_t *v)
     return json;
 }
 
+/* A key that wants to know which job: of the only one, if no other was named. */
+static pmix_status_t ask_only(const char *key, const pmix_info_t *qualifiers, size_t n,
+                              pmix_value_t *v)
+{
+    pmix_status_t status = tool_ask(key, NULL, qualifiers, n, v);
+    char **jobs;
+
+    if (status != PMIX_ERR_BAD_PARAM || tool_jobs(&jobs))
+        return status;
+    if (PMIx_Argv_count(jobs) == 1)
+        status = tool_ask(key, jobs[0], qualifiers, n, v);
+    PMIx_Argv_free(jobs);
+    return status;
+}
+
 /* 0, or STATUS_FAILED. */
 static int ask_one(const char *key, const pmix_info_t *qualifiers, size_t n, json_t *list)
 {
     pmix_value_t v;
-    pmix_status_t status = tool_ask(key, NULL, qualifiers, n, &v);
+    pmix_status_t status = ask_only(key, qualifiers, n, &v);
 
     if (status != PMIX_SUCCESS) {
         json_array_append_new(list, json_pack("{s:s, s:i, s:s}", "key", key, "status", status,

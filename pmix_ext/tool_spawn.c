@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { JOB_INFOS = 1 };
+enum { JOB_INFOS = 3 };
 
 struct spawning {
     struct follow   follow;
@@ -69,6 +69,10 @@ static size_t add_infos(const struct tool *t, pmix_info_t *infos)
 
     if (tool_has(t, OPT_HOSTS))
         PMIX_INFO_LOAD(&infos[n++], PMIX_HOST, tool_value(t, OPT_HOSTS), PMIX_STRING);
+    if (!tool_has(t, OPT_DETACH)) {
+        PMIX_INFO_LOAD(&infos[n++], PMIX_FWD_STDOUT, NULL, PMIX_BOOL);
+        PMIX_INFO_LOAD(&infos[n++], PMIX_FWD_STDERR, NULL, PMIX_BOOL);
+    }
     return n;
 }
 
