@@ -38,7 +38,7 @@ src  = $(filter-out %main.c,$(wildcard $1/*.c))
 obj  = $(patsubst %.c,$B/%.o,$(call src,$1))
 
 client     = $(wildcard pmi2/client*.c pmi2/lib_pmi2.c)
-client_src = $(filter-out wire/seal.c wire/nearest.c,$(call src,wire)) pmi2/kvs.c $(client)
+client_src = $(filter-out wire/seal.c wire/nearest.c wire/wrap.c,$(call src,wire)) pmi2/kvs.c $(client)
 client_pic = $(client_src:%.c=$B/pic/%.o)
 
 ext_lib  = $(wildcard pmix_ext/lib_*.c)
@@ -81,7 +81,8 @@ $B/bin/pmi2_server: $B/mpiexec_lite/server_main.o $(call obj,wire) $B/pmi2/names
                     $(calls:%=$B/mpiexec_lite/%.o) $B/pmix_ext/rundir.o | $B/bin/.
 	$(LD_PROGRAM) $(LIBS_SQL) $(LIBS_EV) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
 
-$B/bin/pmix_tool: $(tool_src:%.c=$B/%.o) $(ext_src:%.c=$B/%.o) $B/wire/nearest.o | $B/bin/.
+$B/bin/pmix_tool: $(tool_src:%.c=$B/%.o) $(ext_src:%.c=$B/%.o) $B/wire/nearest.o \
+                 $B/wire/wrap.o | $B/bin/.
 	$(LD_PROGRAM) -lpthread -ldl $(LIBS_JSON) $(LIBS_WIRE) -o $@
 
 $B/lib/libpmi2.so.0: $(client_pic) pmi2/libpmi2.map | $B/lib/.
@@ -261,8 +262,9 @@ UNITDIR = $(PREFIX)/lib/systemd
 D       = $(DESTDIR)
 install: all
 	install -d $D$(BINDIR) $D$(LIBDIR) $D$(PCDIR) $D$(INCDIR)/std $D$(MANDIR)/man1 $D$(MANDIR)/man3 \
-	    $D$(COMPDIR) $D$(DOCDIR) $D$(UNITDIR)/system $D$(UNITDIR)/user
-	install -m 755 $B/bin/mpiexec_lite $B/bin/pmi2_proxy $B/bin/pmi2_server $D$(BINDIR)
+	    $D$(COMPDIR) $D$(DOCDIR)/examples $D$(UNITDIR)/system $D$(UNITDIR)/user
+	install -m 755 $B/bin/mpiexec_lite $B/bin/pmi2_proxy $B/bin/pmi2_server $B/bin/pmix_tool \
+	    $D$(BINDIR)
 	install -m 755 $B/lib/libpmi2.so.0 $D$(LIBDIR)
 	ln -sf libpmi2.so.0 $D$(LIBDIR)/libpmi2.so
 	install -m 755 $B/lib/libpmix_ext.so.0 $D$(LIBDIR)
@@ -275,12 +277,14 @@ install: all
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
 	    pmix_ext/pmix_ext.pc.in >$D$(PCDIR)/mpiexec_lite-pmix.pc
 	install -m 644 $B/man/mpiexec_lite.1 mpiexec_lite/pmi2_proxy.1 mpiexec_lite/pmi2_server.1 \
-	    $D$(MANDIR)/man1
+	    pmix_ext/pmix_tool.1 $D$(MANDIR)/man1
 	install -m 644 pmi2/libpmi2.3 pmix_ext/libpmix_ext.3 $D$(MANDIR)/man3
-	install -m 644 $B/completion/mpiexec_lite $D$(COMPDIR)
+	install -m 644 $B/completion/mpiexec_lite $B/completion/pmix_tool $D$(COMPDIR)
 	for u in system user; do sed 's|@BINDIR@|$(BINDIR)|' mpiexec_lite/pmi2_server.$$u.service \
 	    >$D$(UNITDIR)/$$u/pmi2_server.service || exit 1; done
 	install -m 644 README COPYING wire/FORMAT pmi2/PEERS pmix_ext/PROTOCOL.md $D$(DOCDIR)
+	install -m 755 pmix_ext/examples/ask.py $D$(DOCDIR)/examples
+	install -m 644 pmix_ext/examples/rfc0010.c $D$(DOCDIR)/examples
 # Put libpmi2 on the default path, where it takes the place of Slurm's.
 install-libpmi2: install
 	ln -sf mpiexec_lite/libpmi2.so.0 $D$(PREFIX)/lib/libpmi2.so.0

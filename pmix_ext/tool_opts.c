@@ -2,14 +2,14 @@
 #include "pmix_ext/tool.h"
 
 #include "wire/nearest.h"
+#include "wire/wrap.h"
 
-#include <ctype.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTIONS = 32, WIDTH = 79, HELP_COLUMN = 26 };
+enum { OPTIONS = 32, HELP_COLUMN = 26 };
 
 /* --- looking up -------------------------------------------------------- */
 
@@ -65,26 +65,6 @@ static const struct tool_command *command_named(const char *name)
 
 /* --- help -------------------------------------------------------------- */
 
-/* Text broken at blanks, in the columns from indent on; column: where the line stands. */
-static void print_wrapped(FILE *out, const char *text, size_t indent, size_t column)
-{
-    for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
-        size_t len = strcspn(text, " ");
-
-        if (column > indent && column + 1 + len > WIDTH) {
-            fputc('\n', out);
-            column = 0;
-        }
-        if (column <= indent)
-            column += (size_t)fprintf(out, "%*s", (int)(indent - column), "");
-        else
-            column += (size_t)fprintf(out, " ");
-        column += (size_t)fprintf(out, "%.*s", (int)len, text);
-        text += len;
-    }
-    fputc('\n', out);
-}
-
 static void print_row(FILE *out, const char *left, const char *help)
 {
     size_t column = (size_t)fprintf(out, "  %s", left);
@@ -93,7 +73,7 @@ static void print_row(FILE *out, const char *left, const char *help)
         fputc('\n', out);
         column = 0;
     }
-    print_wrapped(out, help, HELP_COLUMN, column);
+    wrap_print(out, help, HELP_COLUMN, column);
 }
 
 static void print_options(FILE *out, const struct tool_option *o)
@@ -130,9 +110,9 @@ static void print_help(FILE *out)
 static void print_command(FILE *out, const struct tool_command *c)
 {
     fprintf(out, "Usage: pmix_tool %s [options]%s%s\n\n", c->name, *c->args ? " " : "", c->args);
-    print_wrapped(out, c->help, 0, 0);
+    wrap_print(out, c->help, 0, 0);
     if (c->more)
-        print_wrapped(out, c->more, 0, 0);
+        wrap_print(out, c->more, 0, 0);
     if (c->options) {
         fputs("\nOptions:\n", out);
         print_options(out, c->options);

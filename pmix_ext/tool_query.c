@@ -157,11 +157,10 @@ static void print_value(const char *key, const pmix_value_t *v)
 
 static json_t *value_json(const char *key, const pmix_value_t *v)
 {
-    json_t *json = tool_json(PMIX_VALUE, v);
+    pmix_info_t info = { .value = *v };
 
-    if (json)
-        json_object_set_new(json, "key", json_string(key));
-    return json;
+    PMIX_LOAD_KEY(info.key, key);
+    return tool_json(PMIX_INFO, &info);
 }
 
 /* A key that wants to know which job: of the only one, if no other was named. */

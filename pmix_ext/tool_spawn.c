@@ -171,7 +171,7 @@ static int follow_job(const struct tool *t, struct spawning *s, struct output *o
     if (!status)
         status = start(t, nspace);
     if (status)
-        return STATUS_OWN;
+        return status == STATUS_USAGE ? status : STATUS_OWN;
     pthread_mutex_lock(&s->lock);
     PMIX_LOAD_NSPACE(s->nspace, nspace);
     look(s);
