@@ -74,12 +74,12 @@ $B/bin/pmi2_proxy: $B/mpiexec_lite/proxy_main.o
 $B/bin/mpiexec_lite $B/bin/pmi2_proxy: $(core) $(launcher) | $B/bin/.
 	$(LD_PROGRAM) $(LIBS) -o $@
 
-# Of the launcher it has what takes calls from other hosts.
-calls = address dialog gate handshake login login_line login_payload munge_helper munger now \
-        sealed
-$B/bin/pmi2_server: $B/mpiexec_lite/server_main.o $(call obj,wire) $B/pmi2/names.o $(resident) \
-                    $(calls:%=$B/mpiexec_lite/%.o) $B/pmix_ext/rundir.o | $B/bin/.
-	$(LD_PROGRAM) $(LIBS_SQL) $(LIBS_EV) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
+# Of the launcher it has what takes calls of other hosts, and of tools.
+calls = address conn dialog gate handshake login login_line login_payload munge_helper munger now \
+        sealed tools
+$B/bin/pmi2_server: $B/mpiexec_lite/server_main.o $(core) $(resident) \
+                    $(calls:%=$B/mpiexec_lite/%.o) | $B/bin/.
+	$(LD_PROGRAM) $(LIBS_SQL) $(LIBS) -o $@
 
 $B/bin/pmix_tool: $(tool_src:%.c=$B/%.o) $(ext_src:%.c=$B/%.o) $B/wire/nearest.o \
                  $B/wire/wrap.o | $B/bin/.
@@ -134,7 +134,7 @@ DEMO_PACKAGES  = $(BUILD_PACKAGES) mpich libmpich-dev libpmi2-0-dev
 TEST_PACKAGES  = $(DEMO_PACKAGES) python3 libcmocka-dev valgrind clang llvm openmpi-bin \
                  libopenmpi-dev gcovr pkg-config man-db groff procps iproute2 munge libmunge2 \
                  libhwloc15 faketime openssh-server openssh-client csh fish nftables locales \
-                 libpmix-dev g++
+                 libpmix-dev g++ strace
 
 deps: ; @test/packages $(BUILD_PACKAGES)
 demo-deps: ; @test/packages $(DEMO_PACKAGES)
@@ -148,7 +148,7 @@ $(unit): %: %.o $(everything)
 	$(LD_TEST) -lcmocka -lpthread -ldl $(LIBS_MORE) $(LIBS) -o $@
 # With a store of its own.
 $B/test/fuzz/run_resident $B/fuzz_resident: \
-    $(filter-out %/resident.o %_store.o %_ask.o %_far.o,$(resident))
+    $(filter-out %/resident.o %_store.o %_ask.o %_far.o %_tools.o,$(resident))
 $B/test/fuzz/run_%: $B/test/fuzz/fuzz_%.o $B/test/fuzz/main.o $(everything)
 	$(LD_TEST) -lpthread $(LIBS) -o $@
 $B/test/replay: $B/test/replay.o $(everything)
@@ -181,7 +181,7 @@ check-long: test-deps
 check-long-only: all $B/test/sim/sim
 	@$(MAKE) --no-print-directory fuzz SECS=20
 	@test/run --timeout 900 test/torture/run test/differential/run test/sim/planted \
-	    test/long/minute.py test/long/spawns.py
+	    test/long/minute.py test/long/spawns.py test/long/tools.py
 
 # make sim SEEDS=1..1000000 RANKS= NODES=: random schedules with faults; 0 violations is right.
 SEEDS ?= 1..100000
@@ -197,8 +197,8 @@ soak: all
 	@test/soak --minutes $(MINUTES)
 
 # Includes point only towards wire/, and only these files include the event loop.
-LOOP_FILES = conn.h dialog.h fatal.c feed.h front.c glance.c handshake.h link.h listen.h munger.c sealed.h \
-             sink.h topology.h
+LOOP_FILES = conn.h dialog.h fatal.c feed.h front.c glance.c handshake.h link.h listen.h munger.c \
+             sealed.h sink.h tool_stream.h topology.h
 loop_free  = $(filter-out $(LOOP_FILES:%=mpiexec_lite/%),$(wildcard mpiexec_lite/*.[ch]))
 layers:
 	@bad=0; look() { if grep -nE "$$1" $$2; then bad=1; fi; }; \

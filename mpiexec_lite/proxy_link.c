@@ -266,6 +266,9 @@ static const struct {
     { "iof-watch", on_watch, false },
     { "survey", proxy_survey, false },
     { "look", on_look, false },
+    { "tool-bytes", proxy_tools_told, false }, { "tool-taken", proxy_tools_told, false },
+    { "tool-close", proxy_tools_told, false },
+    { "tools", proxy_tools_open, false },
 };
 
 static int message_from_above(void *host, struct link *l, const struct msg *m,
@@ -336,7 +339,8 @@ static int message_from_below(void *host, struct remote *r, const struct msg *m,
             return err_set(e, ERR_INVALID_ARG, "done before it was told to finish");
         p->left += (int)left;
         remote_done(r);
-    } else if (!strcmp(m->cmd, "out") || !strcmp(m->cmd, "iof") || !strcmp(m->cmd, "quiet")) {
+    } else if (!strcmp(m->cmd, "out") || !strcmp(m->cmd, "iof") || !strcmp(m->cmd, "quiet") ||
+               tool_streams_is_bulk(m->cmd)) {
         if (link_take(r->link, len, e) < 0)
             return -1;
         pass_up(p, r, LINK_BULK, m, payload, len);

@@ -20,6 +20,7 @@
 #include "mpiexec_lite/remote.h"
 #include "mpiexec_lite/root.h"
 #include "mpiexec_lite/starting.h"
+#include "mpiexec_lite/tool_stream.h"
 #include "pmix_ext/ext.h"
 
 #include <limits.h>
@@ -108,6 +109,7 @@ struct root {
     struct glances    glances;   /* of this host, for monitors */
     struct tools     *tools;     /* whose socket is open; NULL: it is not */
     ev_timer          open_tools;        /* it is to be */
+    struct tool_streams streams; /* tools of other nodes */
     struct root_timers timers;   /* of the core */
     struct position  *at;        /* by position */
     int              *positions; /* by node */
@@ -203,7 +205,7 @@ bool root_order(void *host, const char *job, int rank, const struct ext_order *o
 
 /* root_look.c */
 void root_look_init(struct root *r);
-void root_look(void *host, int at, unsigned number, const char *path);
+void root_look(void *host, int node, unsigned number, const char *path);
 int  root_looked(struct root *r, const struct msg *m, struct err *e);    /* a message */
 
 /* root_hosts.c */
@@ -253,9 +255,18 @@ bool root_introduce(void *host, struct far_ask *a);
 /* Jobs that are connected to one of another launcher that has failed end with it. */
 void root_foreign_follow(struct root *r);
 
+/* root_tools.c */
+void root_tools_init(struct root *r);
+void root_tools_open(struct root *r);            /* tools may connect, soon */
+void root_tools_ready(struct root *r);           /* a server of another node is there */
+void root_tools_lost(struct root *r, int position);      /* one, and its streams */
+/* A message about streams, of the server of this position. */
+int  root_tools_told(struct root *r, struct remote *from, int position, const struct msg *m,
+                     const char *payload, size_t len, struct err *e);
+void root_tools_clear(struct root *r);
+
 /* root_ext.c */
 int  root_ext_init(struct root *r, struct err *e);
-void root_ext_open(struct root *r);              /* tools may connect from now on */
 void root_ext_linger(struct root *r);            /* at the end: tools take what is left */
 void root_ext_clear(struct root *r);             /* before the core */
 

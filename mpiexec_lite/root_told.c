@@ -163,6 +163,7 @@ static int on_ready(struct root *r, const struct told *t, struct err *e)
     r->at[t->position].state = AT_READY;
     root_check_ready(r);
     root_host_ready(r, t->position);
+    root_tools_ready(r);
     return 0;
 }
 
@@ -255,6 +256,11 @@ static int on_surveyed(struct root *r, const struct told *t, struct err *e)
     return root_survey_take(r, (unsigned)id, t->position, t->payload, t->len, e);
 }
 
+static int on_tool(struct root *r, const struct told *t, struct err *e)
+{
+    return root_tools_told(r, t->from, t->position, t->m, t->payload, t->len, e);
+}
+
 static int on_stdin_taken(struct root *r, const struct told *t, struct err *e)
 {
     struct root_job *j = root_job_named(r, t->m, e);
@@ -303,6 +309,8 @@ static const struct row {
     { "trace", on_trace, NOTHING }, { "stdin-taken", on_stdin_taken, POSITION },
     { "stdin-closed", on_stdin_closed, POSITION }, { "surveyed", on_surveyed, POSITION },
     { "looked", on_looked, POSITION },
+    { "tool-open", on_tool, POSITION }, { "tool-bytes", on_tool, POSITION },
+    { "tool-taken", on_tool, POSITION }, { "tool-close", on_tool, POSITION },
 };
 
 static const struct row *find_row(const char *cmd)

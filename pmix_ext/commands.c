@@ -25,6 +25,7 @@ static const struct field connect_fields[] = {
 };
 
 static const struct field capabilities_fields[] = { STATUS, FIELD("commands"), FIELDS_END };
+static const struct field servers_fields[] = { STATUS, FIELD("servers"), FIELDS_END };
 
 static const struct arg query_args[] = { NEEDED("queries"), END };
 static const struct field query_fields[] = { STATUS, FIELD("results"), FIELDS_END };
@@ -129,5 +130,7 @@ const struct command ext_commands[] = {
       IN_SERVICE, FROM_TOOL, monitor_args, results_fields, ext_monitor },
     { { NULL, "pmix-heartbeat" }, { NULL, "pmix-heartbeat-response" },
       IN_SERVICE, FROM_TOOL, NO_ARGS, status_fields, ext_heartbeat },
+    { { NULL, "pmix-servers" }, { NULL, "pmix-servers-response" },
+      IN_SERVICE, FROM_TOOL, NO_ARGS, servers_fields, ext_servers },
 };
 const size_t ext_command_count = sizeof ext_commands / sizeof *ext_commands;

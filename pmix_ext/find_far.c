@@ -140,6 +140,7 @@ static int await_marker(int fd, const char *host, struct err *e)
     double until = now() + FIND_PATIENCE;
     struct buf line = BUF_INIT;
     const char *at = NULL;
+    int rc = 0;
 
     for (size_t seen = 0; !at && seen < NOISE && add_byte(fd, &line, until); seen++)
         if (ends_line(&line) && !(at = find_marker(&line))) {
@@ -149,11 +150,11 @@ static int await_marker(int fd, const char *host, struct err *e)
     if (!at)
         show(host, &line);
     if (!at)
-        err_set(e, ERR_OTHER, "%s: pmi2_proxy --tool does not answer there", host);
+        rc = err_set(e, ERR_OTHER, "%s: pmi2_proxy --tool does not answer there", host);
     else if (at[sizeof FIND_MARKER - 1])
-        err_set(e, ERR_OTHER, "%s: %s", host, at + sizeof FIND_MARKER - 1);
+        rc = err_set(e, ERR_OTHER, "%s: %s", host, at + sizeof FIND_MARKER - 1);
     buf_clear(&line);
-    return e->code ? -1 : 0;
+    return rc;
 }
 
 int find_far(const char *host, pid_t pid, struct err *e)
@@ -170,9 +171,10 @@ int find_far(const char *host, pid_t pid, struct err *e)
     }
     close(fd[1]);
     send(fd[0], keys, sizeof keys - 1, MSG_NOSIGNAL);    /* a failure shows by the marker */
-    if (await_marker(fd[0], host, e) == 0 &&
-        send(fd[0], answer, sizeof answer - 1, MSG_NOSIGNAL) == sizeof answer - 1)
-        return fd[0];
-    close(fd[0]);
-    return e->code ? -1 : err_set(e, ERR_OTHER, "%s: the stream has ended", host);
+    if (await_marker(fd[0], host, e) < 0) {
+        close(fd[0]);
+        return -1;
+    }
+    send(fd[0], answer, sizeof answer - 1, MSG_NOSIGNAL);        /* its end shows soon enough */
+    return fd[0];
 }

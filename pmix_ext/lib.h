@@ -112,7 +112,7 @@ struct event {
 void event_raise(const struct event *ev, bool unasked);
 /* The same of a pmix-event. */
 void event_take(struct link *l, const struct msg *m);
-void events_clear(void);
+void handlers_clear(void);
 /* The first handler behind h (NULL: of all) that wants it, referenced; or NULL.  lib.lock is
  * held. */
 struct handler *handler_next(const struct handler *h, const struct event *ev);
@@ -136,7 +136,7 @@ TAILQ_HEAD(pulls, pull);
 void iof_take(struct link *l, const struct msg *m);      /* pmix-iof-data */
 void pulls_clear(void);
 
-/* --- the process --------------------------------------------------------- lib_main.c */
+/* --- the process --------------------------------------------------------- lib_life.c */
 
 struct datum {                   /* staged by PMIx_Put, or kept by PMIx_Store_internal */
     STAILQ_ENTRY(datum) next;
@@ -190,10 +190,10 @@ void lib_add(struct link *l, bool primary);
 bool lib_begun(void);
 
 /* The value of an info with that key, or NULL; and whether there is one that is true. */
-const pmix_value_t *info_find(const pmix_info_t *infos, size_t n, const char *key);
-bool                info_true(const pmix_info_t *infos, size_t n, const char *key);
+const pmix_value_t *attr_find(const pmix_info_t *infos, size_t n, const char *key);
+bool                attr_true(const pmix_info_t *infos, size_t n, const char *key);
 
-void data_clear(struct data *d);
+void data_drop(struct data *d);
 /* A copy as a new datum, or NULL: no memory. */
 struct datum *datum_new(const pmix_proc_t *proc, const char *key, const pmix_value_t *value);
 /* The first with that key, or NULL. */

@@ -51,7 +51,7 @@ static void datum_free(struct datum *d)
     free(d);
 }
 
-void data_clear(struct data *d)
+void data_drop(struct data *d)
 {
     struct datum *x;
 
@@ -199,7 +199,7 @@ pmix_status_t PMIx_Commit(void)
         STAILQ_CONCAT(&lib.staged, &data);
     }
     pthread_mutex_unlock(&lib.lock);
-    data_clear(&data);
+    data_drop(&data);
     link_drop(l);
     return status;
 }

@@ -38,7 +38,7 @@ void handler_remove(struct handler *h)
     handler_drop(h);
 }
 
-void events_clear(void)
+void handlers_clear(void)
 {
     struct handler *h, *next;
 
@@ -92,7 +92,7 @@ static bool wants(const struct handler *h, const struct event *ev)
     if (ev->link)
         return h->ready && h->link == ev->link && in_ids(ev, h->server_id);
     if (!h->ncodes)
-        return !info_true(ev->infos, ev->ninfos, PMIX_EVENT_NON_DEFAULT);
+        return !attr_true(ev->infos, ev->ninfos, PMIX_EVENT_NON_DEFAULT);
     return has_code(h, ev->status);
 }
 
@@ -112,16 +112,16 @@ struct handler *handler_next(const struct handler *h, const struct event *ev)
 
 static const char *text_of(const pmix_info_t *infos, size_t n, const char *key)
 {
-    const pmix_value_t *v = info_find(infos, n, key);
+    const pmix_value_t *v = attr_find(infos, n, key);
 
     return v && v->type == PMIX_STRING ? v->data.string : NULL;
 }
 
 static int place_of(const pmix_info_t *infos, size_t n, size_t ncodes)
 {
-    if (info_true(infos, n, PMIX_EVENT_HDLR_FIRST))
+    if (attr_true(infos, n, PMIX_EVENT_HDLR_FIRST))
         return PLACE_FIRST;
-    if (info_true(infos, n, PMIX_EVENT_HDLR_LAST))
+    if (attr_true(infos, n, PMIX_EVENT_HDLR_LAST))
         return PLACE_LAST;
     return ncodes == 0 ? PLACE_DEFAULT : ncodes == 1 ? PLACE_SINGLE : PLACE_MULTI;
 }
@@ -150,7 +150,7 @@ static struct handler *handler_new(const pmix_status_t *codes, size_t ncodes,
         return NULL;
     *h = (struct handler){ .refs = 1, .ncodes = ncodes, .fn = fn,
                            .place = place_of(infos, n, ncodes),
-                           .oneshot = info_true(infos, n, PMIX_EVENT_ONESHOT),
+                           .oneshot = attr_true(infos, n, PMIX_EVENT_ONESHOT),
                            .name = name ? strdup(name) : NULL,
                            .codes = calloc(ncodes ? ncodes : 1, sizeof *codes) };
     if ((name && !h->name) || !h->codes || !keep_own(h, infos, n)) {
@@ -201,7 +201,7 @@ static bool handler_insert(struct handler *h, const pmix_info_t *infos, size_t n
         else
             TAILQ_INSERT_AFTER(&lib.handlers, x, h, in_lib);
     } else {
-        x = seat(h, info_true(infos, n, PMIX_EVENT_HDLR_PREPEND));
+        x = seat(h, attr_true(infos, n, PMIX_EVENT_HDLR_PREPEND));
         if (x)
             TAILQ_INSERT_BEFORE(x, h, in_lib);
         else

@@ -280,7 +280,7 @@ void plain_clear(void)
 
     while ((r = STAILQ_FIRST(&lib.plain.ranks))) {
         STAILQ_REMOVE_HEAD(&lib.plain.ranks, next);
-        data_clear(&r->data);
+        data_drop(&r->data);
         free(r);
     }
     lib.plain.commits = lib.plain.fences = 0;

@@ -10,7 +10,7 @@
 /* The name a tool asks for, or NULL. */
 static const pmix_proc_t *wanted_name(const pmix_info_t *infos, size_t n, pmix_proc_t *name)
 {
-    const pmix_value_t *v = info_find(infos, n, PMIX_TOOL_NSPACE);
+    const pmix_value_t *v = attr_find(infos, n, PMIX_TOOL_NSPACE);
 
     if (!v || v->type != PMIX_STRING || !v->data.string)
         return NULL;
@@ -55,10 +55,10 @@ static struct link *open_any(const pmix_info_t *infos, size_t n, pmix_status_t *
     struct link *l;
 
     *status = PMIX_SUCCESS;
-    if (info_true(infos, n, PMIX_TOOL_DO_NOT_CONNECT))
+    if (attr_true(infos, n, PMIX_TOOL_DO_NOT_CONNECT))
         return NULL;
     l = open_tool(infos, n, status);
-    if (!l && *status == PMIX_ERR_UNREACH && info_true(infos, n, PMIX_TOOL_CONNECT_OPTIONAL))
+    if (!l && *status == PMIX_ERR_UNREACH && attr_true(infos, n, PMIX_TOOL_CONNECT_OPTIONAL))
         *status = PMIX_SUCCESS;
     return l;
 }
@@ -101,7 +101,7 @@ pmix_status_t PMIx_tool_attach_to_server(pmix_proc_t *myproc, pmix_proc_t *serve
 
     pthread_mutex_lock(&lib.life);
     status = attach(myproc, server, info, ninfo,
-                    info_true(info, ninfo, PMIX_PRIMARY_SERVER));
+                    attr_true(info, ninfo, PMIX_PRIMARY_SERVER));
     pthread_mutex_unlock(&lib.life);
     return status;
 }

@@ -250,11 +250,13 @@ int rendezvous_list(bool system, struct rendezvous **list, struct err *e)
         snprintf(folder, sizeof folder, "%.*s", RUNDIR_PATH - 1, given);
     else
         rundir_folder(system, folder, sizeof folder);
-    if (*folder && !rundir_is_safe(folder, system))
-        return err_set(e, ERR_OTHER, "%s: others can write there", folder);
-    dir = *folder ? opendir(folder) : NULL;
-    if (!dir)
+    if (access(folder, F_OK) < 0 && errno == ENOENT)
         return 0;
+    if (!rundir_is_safe(folder, system))
+        return err_set(e, ERR_OTHER, "%s: others can write there", folder);
+    dir = opendir(folder);
+    if (!dir)
+        return err_set(e, ERR_OTHER, "%s: %s", folder, strerror(errno));
     *list = malloc(RENDEZVOUS_MOST * sizeof **list);
     while (*list && n < RENDEZVOUS_MOST && (d = readdir(dir)))
         if (is_entry(d->d_name, host, system) && take_entry(folder, d->d_name, &(*list)[n]))
@@ -264,4 +266,12 @@ int rendezvous_list(bool system, struct rendezvous **list, struct err *e)
         return err_set(e, ERR_NOMEM, "no memory for a list of servers");
     qsort(*list, (size_t)n, sizeof **list, by_age);
     return n;
+}
+
+void rendezvous_tidy(void)
+{
+    struct rendezvous *list;
+
+    rendezvous_list(false, &list, NULL);
+    free(list);
 }

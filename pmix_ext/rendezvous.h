@@ -42,6 +42,9 @@ int rendezvous_paths(const char *folder, const char *host, pid_t pid, bool syste
 int rendezvous_write(struct rendezvous *r, const char *entry, struct err *e);
 /* Remove the entry and socket of a launcher on this host that has ended. */
 void rendezvous_sweep(pid_t pid);
+/* Remove the entries and sockets of our own launchers on this host that were killed together
+ * with whoever would have swept. */
+void rendezvous_tidy(void);
 /* Its process lives, and is still the same. */
 bool rendezvous_lives(const struct rendezvous *r);
 /* When a process began, in clock ticks since boot; 0: there is no such. */

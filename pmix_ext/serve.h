@@ -32,7 +32,8 @@ struct session {                         /* what the layer knows of a connection
     bool         payload;                /* it takes bytes behind a frame */
     struct parts_list parts;             /* owned: replies that are on their way */
     double       log_at, log_left;       /* pmix-log: when it came last; bytes it may write */
-    int          at;                     /* where it is: the same number, the same node */
+    int          at;                     /* its node, for events, once placed */
+    bool         placed;
     TAILQ_ENTRY(session) in_listening;   /* while it has registrations */
     struct registrations registrations;  /* owned */
     size_t       nregistrations, last_registration;  /* how many; the last id */
@@ -94,6 +95,7 @@ struct ext {
     struct starters    starters;         /* owned: pmix-spawn under way */
     int             owners;              /* tools that have published, as numbers below 0 */
     struct buf      text;                /* a reply's, until it is made */
+    struct command *rows;                /* owned: of a resident server; or NULL */
 };
 
 static inline struct ext *ext_of(const struct request *rq)
@@ -155,11 +157,17 @@ void spawns_clear(struct ext *x);
 /* The node that the caller is on; -1: none that has ranks. */
 int session_node(const struct session *s);
 
+/* serve_resident.c: the rows of a resident server, malloc'ed; NULL: no memory. */
+struct command *ext_resident_rows(void);
+/* Whether this server serves a command; a resident one does not serve all. */
+bool ext_serves(const struct ext *x, const struct command *row);
+
 command_fn ext_tool_connect, ext_capabilities, ext_query, ext_resolve_peers,
            ext_resolve_nodes, ext_log, ext_iof_pull, ext_iof_deregister, ext_iof_push;
 command_fn ext_event_register, ext_event_deregister, ext_notify, ext_job_control, ext_monitor,
            ext_heartbeat;
 command_fn ext_put, ext_commit, ext_get, ext_fence, ext_publish, ext_lookup, ext_unpublish,
            ext_spawn, ext_connect, ext_disconnect;
+command_fn ext_servers;
 
 #endif

@@ -140,7 +140,7 @@ static enum outcome start(struct request *rq, struct spawn_request *want, unsign
 enum outcome ext_spawn(struct request *rq, struct err *e)
 {
     const struct value *arg = rq->arg;
-    struct directives infos = { 0 };
+    struct infos infos = { 0 };
     struct spawn_request want = { 0 };
     pmix_app_t *apps = NULL;
     pmix_status_t status;
@@ -156,7 +156,7 @@ enum outcome ext_spawn(struct request *rq, struct err *e)
     o = status == PMIX_SUCCESS ? start(rq, &want, spawn_forwards(&infos), e)
                               : ext_refuse(rq, status);
     spawn_clear(&want);
-    directives_clear(&infos);
+    infos_clear(&infos);
     value_free_array(PMIX_APP, apps, n);
     return o;
 }

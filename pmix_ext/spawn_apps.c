@@ -1,6 +1,7 @@
 /* spawn_apps.c - see serve_spawn.h */
 #include "pmix_ext/serve_spawn.h"
 
+#include "pmix_ext/support.h"
 #include "wire/limits.h"
 
 #include <stdlib.h>
@@ -34,7 +35,7 @@ static const struct { struct directive_rule rule; take_fn *take; const char *wor
     { DIRECTIVE_KNOWN(PMIX_MAPBY, PMIX_STRING), take_default, "slot" },
     { DIRECTIVE_KNOWN(PMIX_RANKBY, PMIX_STRING), take_default, "slot" },
     { DIRECTIVE_KNOWN(PMIX_BINDTO, PMIX_STRING), take_binding, "bind" },
-    { DIRECTIVE_KNOWN(PMIX_STDIN_TGT, PMIX_PROC_RANK), take_target, "stdin" },
+    { DIRECTIVE_KNOWN(PMIX_STDIN_TGT, PMIX_PROC), take_target, "stdin" },
     /* What they ask for goes to who spawns, not to the job: */
     { DIRECTIVE_KNOWN(PMIX_FWD_STDOUT, PMIX_BOOL), NULL, NULL },
     { DIRECTIVE_KNOWN(PMIX_FWD_STDERR, PMIX_BOOL), NULL, NULL },
@@ -52,9 +53,13 @@ static const struct { struct directive_rule rule; take_fn *take; const char *wor
 };
 enum { KEYS = sizeof keys / sizeof *keys };
 
-const char *spawn_attribute(size_t i)
+bool spawn_attribute(size_t i, const char **key, pmix_data_type_t *type)
 {
-    return i < KEYS ? keys[i].rule.key : NULL;
+    if (i >= KEYS)
+        return false;
+    *key = keys[i].rule.key;
+    *type = keys[i].rule.type;
+    return true;
 }
 
 /* --- pairs ------------------------------------------------------------- */
@@ -120,17 +125,19 @@ static pmix_status_t take_default(struct spawn_command *c, const char *word,
     return PMIX_ERR_PARAM_VALUE_NOT_SUPPORTED;
 }
 
-/* Which rank reads what is pushed; of the whole job, so "all" is its wildcard. */
+/* Which rank reads what is pushed; of the whole job, so "all" is its wildcard.  The job has no
+ * name yet: only the proc's rank counts. */
 static pmix_status_t take_target(struct spawn_command *c, const char *word,
                                  const pmix_value_t *v, struct err *e)
 {
+    pmix_rank_t rank = v->data.proc ? v->data.proc->rank : PMIX_RANK_UNDEF;
     struct buf text = BUF_INIT;
 
-    if (v->data.rank == PMIX_RANK_WILDCARD)
+    if (rank == PMIX_RANK_WILDCARD)
         return add(c, word, "all", e);
-    if (v->data.rank == PMIX_RANK_UNDEF || v->data.rank == PMIX_RANK_INVALID)
+    if (rank == PMIX_RANK_UNDEF || rank == PMIX_RANK_INVALID)
         return add(c, word, "none", e);
-    buf_printf(&text, "%u", v->data.rank);
+    buf_printf(&text, "%u", rank);
     return add_printed(c, word, &text, e);
 }
 
@@ -283,7 +290,7 @@ static pmix_status_t take_program(struct spawn_command *c, const pmix_app_t *app
     return PMIX_SUCCESS;
 }
 
-static pmix_status_t take_app(struct spawn_command *c, const struct directives *infos,
+static pmix_status_t take_app(struct spawn_command *c, const struct infos *infos,
                               const pmix_app_t *app, struct err *e)
 {
     pmix_status_t status = take_program(c, app, e);
@@ -297,7 +304,7 @@ static pmix_status_t take_app(struct spawn_command *c, const struct directives *
     return status == PMIX_SUCCESS ? take_env(c, app->env, e) : status;
 }
 
-unsigned spawn_forwards(const struct directives *infos)
+unsigned spawn_forwards(const struct infos *infos)
 {
     static const struct { const char *key; unsigned channel; } forwards[] = {
         { PMIX_FWD_STDOUT, PMIX_FWD_STDOUT_CHANNEL }, { PMIX_FWD_STDERR, PMIX_FWD_STDERR_CHANNEL },
@@ -312,7 +319,7 @@ unsigned spawn_forwards(const struct directives *infos)
     return channels;
 }
 
-pmix_status_t spawn_translate(const struct directives *infos, const pmix_app_t *apps, size_t n,
+pmix_status_t spawn_translate(const struct infos *infos, const pmix_app_t *apps, size_t n,
                               struct spawn_request *want, struct err *e)
 {
     if (!n || n > LIMIT_COMMANDS) {

@@ -77,7 +77,7 @@ def fed(options, host):
     tool = Tool(job)
     n = 3 if host and "," in host else 1
     name = spawn(tool, ["/bin/cat"], n, host,
-                 FORWARD[:1] + [info("pmix.stdin", "PROC_RANK", "wildcard" if n > 1 else 0)])
+                 FORWARD[:1] + [info("pmix.stdin", "PROC", proc("", "wildcard" if n > 1 else 0))])
     text = bytes(range(256)) * 128
     for _ in range(40):                  # more than pipes hold
         good(push(tool, name, text))
@@ -90,7 +90,8 @@ def fed(options, host):
 def in_order():
     job = keeper()
     tool = Tool(job)
-    name = spawn(tool, ["/bin/cat"], 1, None, FORWARD[:1] + [info("pmix.stdin", "PROC_RANK", 0)])
+    name = spawn(tool, ["/bin/cat"], 1, None,
+                 FORWARD[:1] + [info("pmix.stdin", "PROC", proc("", 0))])
     ids = [tool.send("pmix-iof-push", nspace=name, data=base64.b64encode(b"%d\n" % i).decode())
            for i in range(50)]
     ids.append(tool.send("pmix-iof-push", nspace=name, end="TRUE"))
@@ -124,12 +125,12 @@ def ends():
     job = keeper()
     tool = Tool(job)
     name = spawn(tool, ["/bin/sh", "-c", "read a; exit 0"], 1, None,
-                 [info("pmix.stdin", "PROC_RANK", 0)])
+                 [info("pmix.stdin", "PROC", proc("", 0))])
     big = base64.b64encode(b"\n" + b"x" * 300000).decode()
     ids = [tool.send("pmix-iof-push", nspace=name, data=big) for _ in range(3)]
     for i in ids:
         tool.reply(i)
-    name = spawn(tool, ["/bin/sleep", "0.2"], 1, None, [info("pmix.stdin", "PROC_RANK", 0)])
+    name = spawn(tool, ["/bin/sleep", "0.2"], 1, None, [info("pmix.stdin", "PROC", proc("", 0))])
     tool.send("pmix-iof-push", nspace=name, data=big)
     tool.close()
     end(job)

@@ -104,10 +104,12 @@ static inline void op_stop(void *host, unsigned id)
     h->survey = 0;
 }
 
+static inline void op_output_room(void *host) { (void)host; }
+
 static const struct fact_ops facts = { op_job, op_run, op_app, op_node, op_rank, op_survey,
                                        op_stop };
 static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now,
-                                        .facts = &facts };
+                                        .output_room = op_output_room, .facts = &facts };
 
 static inline size_t op_send(void *host, void *link, const char *data, size_t len)
 {

@@ -1,4 +1,4 @@
-/* lib_main.c - the one library of a process: its start and end; see lib.h */
+/* lib_life.c - the one library of a process: its start and end; see lib.h */
 #include "pmix_ext/lib.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ struct lib lib = {
 
 /* --- infos ------------------------------------------------------------- */
 
-const pmix_value_t *info_find(const pmix_info_t *infos, size_t n, const char *key)
+const pmix_value_t *attr_find(const pmix_info_t *infos, size_t n, const char *key)
 {
     for (size_t i = 0; infos && i < n; i++)
         if (PMIX_CHECK_KEY(&infos[i], key))
@@ -31,9 +31,9 @@ const pmix_value_t *info_find(const pmix_info_t *infos, size_t n, const char *ke
     return NULL;
 }
 
-bool info_true(const pmix_info_t *infos, size_t n, const char *key)
+bool attr_true(const pmix_info_t *infos, size_t n, const char *key)
 {
-    const pmix_value_t *v = info_find(infos, n, key);
+    const pmix_value_t *v = attr_find(infos, n, key);
 
     return v && PMIX_CHECK_TRUE(v);
 }
@@ -106,10 +106,10 @@ static void end(void)
     }
     callbacks_stop(&lib.callbacks);
     pthread_mutex_lock(&lib.lock);
-    events_clear();
+    handlers_clear();
     pulls_clear();
-    data_clear(&lib.staged);
-    data_clear(&lib.kept);
+    data_drop(&lib.staged);
+    data_drop(&lib.kept);
     PMIx_Argv_free(lib.published);
     lib.published = NULL;
     plain_clear();
@@ -151,7 +151,7 @@ pmix_status_t PMIx_Init(pmix_proc_t *proc, pmix_info_t info[], size_t ninfo)
 
 pmix_status_t PMIx_Finalize(const pmix_info_t info[], size_t ninfo)
 {
-    if (info_true(info, ninfo, PMIX_EMBED_BARRIER))
+    if (attr_true(info, ninfo, PMIX_EMBED_BARRIER))
         PMIx_Fence(NULL, 0, NULL, 0);
     return lib_finish();
 }
