@@ -253,6 +253,8 @@ struct op {
     size_t            n;
     char             *text;      /* owned */
     long long         number;
+    bool              goes_on;       /* the last entry of results does, in the next part */
+    pmix_status_t     unanswered;    /* the first of those that entries of results said */
 
     /* Of an _nb call. */
     void (*deliver)(struct op *op);
