@@ -38,7 +38,7 @@ src  = $(filter-out %main.c,$(wildcard $1/*.c))
 obj  = $(patsubst %.c,$B/%.o,$(call src,$1))
 
 client     = $(wildcard pmi2/client*.c pmi2/lib_pmi2.c)
-client_src = $(filter-out wire/seal.c,$(call src,wire)) pmi2/kvs.c $(client)
+client_src = $(filter-out wire/seal.c wire/nearest.c wire/wrap.c,$(call src,wire)) pmi2/kvs.c $(client)
 client_pic = $(client_src:%.c=$B/pic/%.o)
 
 ext_lib  = $(wildcard pmix_ext/lib_*.c)
@@ -46,12 +46,14 @@ ext_src  = $(ext_lib) $(wildcard pmix_ext/util_*.c pmix_ext/value*.c) $(addprefi
              base64.c find.c find_far.c names.c rendezvous.c rundir.c start.c types.c unsupported.c words.c) pmi2/mapping.c \
            $(filter-out pmi2/lib_pmi2.c,$(client_src))
 ext_pic  = $(ext_src:%.c=$B/pic/%.o)
+tool_src = $(wildcard pmix_ext/tool_*.c)
 
 core     = $(call obj,wire) $(filter-out $(client:%.c=$B/%.o),$(call obj,pmi2)) \
-           $(filter-out $(ext_lib:%.c=$B/%.o),$(call obj,pmix_ext))
+           $(filter-out $(ext_lib:%.c=$B/%.o) $(tool_src:%.c=$B/%.o),$(call obj,pmix_ext))
 resident = $(patsubst %.c,$B/%.o,$(wildcard mpiexec_lite/registry*.c mpiexec_lite/resident*.c))
 launcher = $(filter-out $(resident),$(call obj,mpiexec_lite))
-everything = $(call obj,wire) $(call obj,pmi2) $(call obj,pmix_ext) $(launcher)
+everything = $(call obj,wire) $(call obj,pmi2) $(launcher) \
+             $(filter-out $(tool_src:%.c=$B/%.o),$(call obj,pmix_ext))
 
 unit     = $(patsubst %.c,$B/%,$(wildcard test/unit/test_*.c))
 
@@ -62,7 +64,8 @@ unit     = $(patsubst %.c,$B/%,$(wildcard test/unit/test_*.c))
 .DELETE_ON_ERROR:
 
 all: $B/bin/mpiexec_lite $B/bin/pmi2_proxy $B/bin/pmi2_server $B/lib/libpmi2.so.0 \
-     $B/lib/libpmi2.a $B/lib/libpmix_ext.so.0 $B/lib/libpmix_ext.a $B/man/mpiexec_lite.1 $B/completion/mpiexec_lite
+     $B/lib/libpmi2.a $B/lib/libpmix_ext.so.0 $B/lib/libpmix_ext.a \
+     $B/man/mpiexec_lite.1 $B/completion/mpiexec_lite $B/bin/pmix_tool $B/completion/pmix_tool
 
 # --- programs, libraries, manual ---------------------------------------------
 
@@ -77,6 +80,10 @@ calls = address conn dialog gate handshake login login_line login_payload munge_
 $B/bin/pmi2_server: $B/mpiexec_lite/server_main.o $(core) $(resident) \
                     $(calls:%=$B/mpiexec_lite/%.o) | $B/bin/.
 	$(LD_PROGRAM) $(LIBS_SQL) $(LIBS) -o $@
+
+$B/bin/pmix_tool: $(tool_src:%.c=$B/%.o) $(ext_src:%.c=$B/%.o) $B/wire/nearest.o \
+                 $B/wire/wrap.o | $B/bin/.
+	$(LD_PROGRAM) -lpthread -ldl $(LIBS_JSON) $(LIBS_WIRE) -o $@
 
 $B/lib/libpmi2.so.0: $(client_pic) pmi2/libpmi2.map | $B/lib/.
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) -shared -Wl,-soname,libpmi2.so.0 \
@@ -106,6 +113,8 @@ $B/man/mpiexec_lite.1: mpiexec_lite/mpiexec_lite.1.in $B/bin/mpiexec_lite | $B/m
 	@sed -e '/^@OPTIONS@$$/{r $B/man/options' -e 'd;}' -e 's/@VERSION@/$(VERSION)/' $< >$@
 $B/completion/mpiexec_lite: $B/bin/mpiexec_lite | $B/completion/.
 	@$B/bin/mpiexec_lite --print-completion >$@
+$B/completion/pmix_tool: $B/bin/pmix_tool | $B/completion/.
+	@$B/bin/pmix_tool --print-completion >$@
 
 $B/pic/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -146,10 +155,10 @@ $B/test/replay: $B/test/replay.o $(everything)
 	$(LD_TEST) -lpthread $(LIBS) -o $@
 
 # The simulator: the real core and the launcher's decisions, in one process.
-sim_src  = $(filter-out pmi2/client%.c pmi2/lib_%.c pmix_ext/lib_%.c, \
+sim_src  = $(filter-out pmi2/client%.c pmi2/lib_%.c pmix_ext/lib_%.c $(tool_src), \
              $(wildcard wire/*.c pmi2/*.c pmix_ext/*.c)) \
            $(patsubst %,mpiexec_lite/%.c,launch lease tree flow starting spawned spawned_info \
-             spawn_env binding bundle place plan env hosts hosts_text opts_file nearest) \
+             spawn_env binding bundle place plan env hosts hosts_text opts_file) \
            $(wildcard test/sim/*.c)
 $B/test/sim/sim: $(patsubst %.c,$B/%.o,$(sim_src))
 	$(LD_TEST) $(LIBS_SEAL) $(LIBS_JSON) $(LIBS_WIRE) -lm -o $@
@@ -253,8 +262,9 @@ UNITDIR = $(PREFIX)/lib/systemd
 D       = $(DESTDIR)
 install: all
 	install -d $D$(BINDIR) $D$(LIBDIR) $D$(PCDIR) $D$(INCDIR)/std $D$(MANDIR)/man1 $D$(MANDIR)/man3 \
-	    $D$(COMPDIR) $D$(DOCDIR) $D$(UNITDIR)/system $D$(UNITDIR)/user
-	install -m 755 $B/bin/mpiexec_lite $B/bin/pmi2_proxy $B/bin/pmi2_server $D$(BINDIR)
+	    $D$(COMPDIR) $D$(DOCDIR)/examples $D$(UNITDIR)/system $D$(UNITDIR)/user
+	install -m 755 $B/bin/mpiexec_lite $B/bin/pmi2_proxy $B/bin/pmi2_server $B/bin/pmix_tool \
+	    $D$(BINDIR)
 	install -m 755 $B/lib/libpmi2.so.0 $D$(LIBDIR)
 	ln -sf libpmi2.so.0 $D$(LIBDIR)/libpmi2.so
 	install -m 755 $B/lib/libpmix_ext.so.0 $D$(LIBDIR)
@@ -267,12 +277,14 @@ install: all
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
 	    pmix_ext/pmix_ext.pc.in >$D$(PCDIR)/mpiexec_lite-pmix.pc
 	install -m 644 $B/man/mpiexec_lite.1 mpiexec_lite/pmi2_proxy.1 mpiexec_lite/pmi2_server.1 \
-	    $D$(MANDIR)/man1
+	    pmix_ext/pmix_tool.1 $D$(MANDIR)/man1
 	install -m 644 pmi2/libpmi2.3 pmix_ext/libpmix_ext.3 $D$(MANDIR)/man3
-	install -m 644 $B/completion/mpiexec_lite $D$(COMPDIR)
+	install -m 644 $B/completion/mpiexec_lite $B/completion/pmix_tool $D$(COMPDIR)
 	for u in system user; do sed 's|@BINDIR@|$(BINDIR)|' mpiexec_lite/pmi2_server.$$u.service \
 	    >$D$(UNITDIR)/$$u/pmi2_server.service || exit 1; done
 	install -m 644 README COPYING wire/FORMAT pmi2/PEERS pmix_ext/PROTOCOL.md $D$(DOCDIR)
+	install -m 755 pmix_ext/examples/ask.py $D$(DOCDIR)/examples
+	install -m 644 pmix_ext/examples/rfc0010.c $D$(DOCDIR)/examples
 # Put libpmi2 on the default path, where it takes the place of Slurm's.
 install-libpmi2: install
 	ln -sf mpiexec_lite/libpmi2.so.0 $D$(PREFIX)/lib/libpmi2.so.0

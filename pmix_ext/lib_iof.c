@@ -3,12 +3,16 @@
 
 #include "pmix_ext/base64.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const struct ask pull_ask = { "pmix-iof-pull", "id", TAKES_NUMBER, 0, NULL };
 static const struct ask drop_ask = { "pmix-iof-deregister", NULL, TAKES_NOTHING, 0, NULL };
 static const struct ask push_ask = { "pmix-iof-push", NULL, TAKES_NOTHING, 0, NULL };
+
+/* The id under which the output of jobs comes that this process has spawned. */
+enum { OF_SPAWNED = 0 };
 
 /* --- pulls; lib.lock is held ------------------------------------------- */
 
@@ -55,6 +59,15 @@ static void piece_free(struct piece *p)
     free(p);
 }
 
+/* Of a job that this process has spawned, when it has said nothing of whom it is for. */
+static void write_here(const struct piece *p)
+{
+    FILE *out = p->channel & PMIX_FWD_STDERR_CHANNEL ? stderr : stdout;
+
+    fwrite(p->bytes.bytes, 1, p->bytes.size, out);
+    fflush(out);
+}
+
 static void run_piece(struct note *n)
 {
     struct piece *p = container_of(n, struct piece, note);
@@ -68,6 +81,8 @@ static void run_piece(struct note *n)
     pthread_mutex_unlock(&lib.lock);
     if (fn)
         fn((size_t)p->id, p->channel, &p->source, &p->bytes, p->infos, p->ninfos);
+    else if (p->id == OF_SPAWNED && p->bytes.size)
+        write_here(p);
     piece_free(p);
 }
 
@@ -180,14 +195,42 @@ static pmix_status_t finish_pull(struct op *op, struct pull *p, pmix_hdlr_reg_cb
     return status;
 }
 
+static bool are_spawned(const pmix_proc_t *procs, size_t n)
+{
+    return n == 1 && !*procs->nspace && procs->rank == PMIX_RANK_WILDCARD;
+}
+
+/* The server sends it anyway. */
+static pmix_status_t pull_spawned(pmix_iof_cbfunc_t fn)
+{
+    struct link *l = link_primary();
+    struct pull *p = l ? calloc(1, sizeof *p) : NULL;
+
+    if (!p)
+        return l ? PMIX_ERR_NOMEM : lib_begun() ? PMIX_ERR_UNREACH : PMIX_ERR_INIT;
+    *p = (struct pull){ .id = OF_SPAWNED, .link = l, .fn = fn };
+    pthread_mutex_lock(&lib.lock);
+    TAILQ_INSERT_HEAD(&lib.pulls, p, in_lib);
+    pthread_mutex_unlock(&lib.lock);
+    link_drop(l);
+    return PMIX_SUCCESS;
+}
+
 pmix_status_t PMIx_IOF_pull(const pmix_proc_t procs[], size_t nprocs,
                             const pmix_info_t directives[], size_t ndirs,
                             pmix_iof_channel_t channel, pmix_iof_cbfunc_t cbfunc,
                             pmix_hdlr_reg_cbfunc_t regcbfunc, void *regcbdata)
 {
-    struct op *op = op_new(&pull_ask);
-    struct pull *p = calloc(1, sizeof *p);
+    struct pull *p;
+    struct op *op;
 
+    if (cbfunc && procs && are_spawned(procs, nprocs)) {
+        pmix_status_t status = pull_spawned(cbfunc);
+
+        return status == PMIX_SUCCESS && regcbfunc ? PMIX_OPERATION_SUCCEEDED : status;
+    }
+    op = op_new(&pull_ask);
+    p = calloc(1, sizeof *p);
     if (op && p && op->status == PMIX_SUCCESS && (!procs || !nprocs || !cbfunc || !channel ||
                                                   channel & PMIX_FWD_STDIN_CHANNEL))
         op->status = PMIX_ERR_BAD_PARAM;

@@ -238,24 +238,44 @@ static pmix_status_t take_list(struct op *op, json_t *json, bool joined, struct 
     return PMIX_ERR_NOMEM;
 }
 
-/* Infos of a query's result say which query they answer; NULL and 0 for all others.  The
- * last one's is remembered in number. */
-static bool strip_queries(struct op *op, json_t *json)
+/* An entry of a query's results that goes on in the next one is put together with it. */
+static bool extend(json_t *entry, json_t *more)
 {
-    bool same = false;
-    json_t *item;
-    size_t i;
+    json_t *to = json_object_get(json_object_get(entry, "value"), "array");
 
-    json_array_foreach(json, i, item) {
-        json_t *query = json_object_get(item, "query");
-        long long q = query ? json_integer_value(query) : 0;
+    return to && !json_array_extend(to, json_object_get(json_object_get(more, "value"), "array"));
+}
 
-        if (i == 0)
-            same = q == op->number;
-        op->number = q;
-        json_object_del(item, "query");
+/* What entries of results have besides an info: of which query they are; that they go on in
+ * the next one; and a status, mostly instead of a value, which the caller gets for all of
+ * them together.  Whether the first goes on where the last part's ended. */
+static bool fold_entries(struct op *op, json_t *json)
+{
+    bool goes_on = op->goes_on;
+
+    for (size_t i = 0; i < json_array_size(json); i++) {
+        json_t *entry = json_array_get(json, i), *status = json_object_get(entry, "status");
+        bool was = op->goes_on, again;
+
+        op->goes_on = json_is_true(json_object_get(entry, "more"));
+        if (status && !op->unanswered)
+            op->unanswered = (pmix_status_t)json_integer_value(status);
+        json_object_del(entry, "query");
+        json_object_del(entry, "more");
+        json_object_del(entry, "status");
+        again = i && was && extend(json_array_get(json, i - 1), entry);
+        if (again || !json_object_get(entry, "type"))
+            json_array_remove(json, i--);
     }
-    return same;
+    return goes_on;
+}
+
+/* The standard's word for results that are not all there. */
+static pmix_status_t status_of_results(const struct op *op)
+{
+    if (op->status != PMIX_SUCCESS || !op->unanswered)
+        return op->status;
+    return op->n ? PMIX_QUERY_PARTIAL_SUCCESS : op->unanswered;
 }
 
 static pmix_status_t take_one(struct op *op, json_t *json, struct err *e)
@@ -283,7 +303,7 @@ static pmix_status_t take_json(struct op *op, const struct pair *p)
     if (op->ask->takes == TAKES_ONE)
         status = take_one(op, json, &e);
     else if (op->ask->type == PMIX_INFO)
-        status = take_list(op, json, strip_queries(op, json), &e);
+        status = take_list(op, json, fold_entries(op, json), &e);
     else
         status = take_list(op, json, false, &e);
     json_decref(json);
@@ -333,6 +353,7 @@ static void on_reply(struct call *k, const struct reply *r, bool last, const str
         op->status = PMIX_ERR_LOST_CONNECTION;
     if (!last)
         return;
+    op->status = status_of_results(op);
     if (op->settle)
         op->settle(op);
     if (op->deliver) {

@@ -211,7 +211,9 @@ PMIX_EXPORT pmix_status_t PMIx_tool_get_servers(pmix_proc_t *servers[], size_t *
 PMIX_EXPORT pmix_status_t PMIx_tool_set_server(const pmix_proc_t *server, pmix_info_t info[],
                                                size_t ninfo);
 /* Have cbfunc called with the output of procs.  With regcbfunc NULL the call waits, and
- * answers the id (0 or more) or an error (less than 0). */
+ * answers the id (0 or more) or an error (less than 0).  One proc without nspace, with all ranks (PMIX_RANK_WILDCARD), stands for
+ * the jobs that this process spawns with PMIX_FWD_STDOUT or PMIX_FWD_STDERR, from their first
+ * byte on; without such a pull it is written to this process's own stdout and stderr. */
 PMIX_EXPORT pmix_status_t PMIx_IOF_pull(const pmix_proc_t procs[], size_t nprocs,
                                         const pmix_info_t directives[], size_t ndirs,
                                         pmix_iof_channel_t channel, pmix_iof_cbfunc_t cbfunc,
