@@ -356,6 +356,28 @@ def spawn(options):
     same(job.finish().status, 0, "the first job is undisturbed")
 
 
+@test("spawn: the first rank reads what comes, a megabyte of it, and its end")
+def spawn_stdin():
+    job, end = waiting([])
+    tools_socket(job.pid)
+    data = os.urandom(1 << 20)
+    r = subprocess.run([TOOL, "-p", str(job.pid), "spawn", "-n", "2", "--raw", "sh", "-c",
+                        "if [ $PMI_RANK = 0 ]; then cat; fi"], input=data, timeout=LIMIT,
+                       env=environment(new_mark()), stdout=subprocess.PIPE, check=True)
+    need(r.stdout == data, "what came back", len(r.stdout))
+    need(call("-p", job.pid, "spawn", "sh", "-c", "exit 3", status=3), "nobody reads")
+    end()
+    job.finish()
+
+
+@test("spawn: where there is no server a launcher is started")
+def spawn_alone():
+    out, _ = call("spawn", "-n", 2, "-x", "A=b", "--wdir", "/usr", "sh", "-c",
+                  "echo $PMI_RANK $A $PWD; exit 7", status=7,
+                  env={**own_folder(), "PMIX_SYSTEM_TMPDIR": tmp()})
+    same(sorted(out.splitlines()), ["[0] 0 b /usr", "[1] 1 b /usr"], "output")
+
+
 @test("spawn: SIGINT and SIGTERM are the job's, a second one kills it")
 def spawn_signals():
     job, end = waiting([])
@@ -397,7 +419,8 @@ def spawn_signals():
     (["ps", "-j", "nosuch"], NO_SERVER, "nosuch"),
     (["ps", "--system"], NO_SERVER, "system"),
     (["ps"], NO_SERVER, "no server"),
-    (["spawn", "true"], OWN, "no server"),
+    (["spawn", "-p", "1", "true"], OWN, "no server"),
+    (["spawn", "--detach", "true"], OWN, "no server"),
 )])
 def wrong(words, status, text):
     out, err = call(*words, status=status,
