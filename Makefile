@@ -38,7 +38,8 @@ src  = $(filter-out %main.c,$(wildcard $1/*.c))
 obj  = $(patsubst %.c,$B/%.o,$(call src,$1))
 
 client     = $(wildcard pmi2/client*.c pmi2/lib_pmi2.c)
-client_src = $(filter-out wire/seal.c wire/nearest.c wire/wrap.c,$(call src,wire)) pmi2/kvs.c $(client)
+client_src = $(filter-out wire/seal.c wire/nearest.c wire/wrap.c,$(call src,wire)) \
+             pmi2/kvs.c $(client)
 client_pic = $(client_src:%.c=$B/pic/%.o)
 
 ext_lib  = $(wildcard pmix_ext/lib_*.c)
@@ -84,7 +85,7 @@ $B/bin/pmi2_server: $B/mpiexec_lite/server_main.o $(core) $(resident) \
 
 $B/bin/pmix_tool: $(tool_src:%.c=$B/%.o) $(ext_src:%.c=$B/%.o) $B/wire/nearest.o \
                  $B/wire/wrap.o | $B/bin/.
-	$(LD_PROGRAM) -lpthread -ldl $(LIBS_JSON) $(LIBS_WIRE) -o $@
+	$(LD_PROGRAM) -lpthread -ldl -lm $(LIBS_JSON) $(LIBS_WIRE) -o $@
 
 $B/lib/libpmi2.so.0: $(client_pic) pmi2/libpmi2.map | $B/lib/.
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) -shared -Wl,-soname,libpmi2.so.0 \

@@ -113,11 +113,15 @@ static void add_ops(const struct top *t, const pmix_data_array_t *a)
     }
 }
 
-/* The array that a key of a job has for an answer.  0, or the exit status. */
+enum { JOB_GONE = -1 };
+
+/* The array that a key of a job has for an answer.  0, JOB_GONE, or the exit status. */
 static int ask_array(const char *key, const char *nspace, pmix_data_type_t type, pmix_value_t *v)
 {
     pmix_status_t status = tool_ask(key, nspace, NULL, 0, v);
 
+    if (status == PMIX_ERR_INVALID_NAMESPACE)
+        return JOB_GONE;
     if (status != PMIX_SUCCESS)
         return tool_failed(nspace, status);
     if (v->type == PMIX_DATA_ARRAY && v->data.darray && v->data.darray->type == type)
@@ -172,8 +176,11 @@ static int gather(const struct tool *tool, struct top *t, const struct top *befo
     int status = tool->argc ? 0 : tool_jobs(&jobs);
 
     *t = (struct top){ .when = tool_now() };
-    for (char **job = tool->argc ? tool->argv : jobs; !status && job && *job; job++)
+    for (char **job = tool->argc ? tool->argv : jobs; !status && job && *job; job++) {
         status = add_job(t, *job);
+        if (status == JOB_GONE)
+            status = tool->argc ? tool_failed(*job, PMIX_ERR_INVALID_NAMESPACE) : 0;
+    }
     PMIx_Argv_free(jobs);
     add_percents(t, before);
     return status;
