@@ -44,7 +44,7 @@ client_pic = $(client_src:%.c=$B/pic/%.o)
 
 ext_lib  = $(wildcard pmix_ext/lib_*.c)
 ext_src  = $(ext_lib) $(wildcard pmix_ext/util_*.c pmix_ext/value*.c) $(addprefix pmix_ext/, \
-             base64.c find.c find_far.c names.c rendezvous.c rundir.c types.c unsupported.c words.c) pmi2/mapping.c \
+             base64.c find.c find_far.c names.c rendezvous.c rundir.c start.c types.c unsupported.c words.c) pmi2/mapping.c \
            $(filter-out pmi2/lib_pmi2.c,$(client_src))
 ext_pic  = $(ext_src:%.c=$B/pic/%.o)
 tool_src = $(wildcard pmix_ext/tool_*.c)
@@ -100,7 +100,7 @@ $B/lib/libpmi2.a: $(client_pic) | $B/lib/.
 $B/lib/libpmix_ext.so.0: $(ext_pic) pmix_ext/libpmix_ext.map | $B/lib/.
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) -shared -Wl,-soname,libpmix_ext.so.0 \
 	    -Wl,--version-script,pmix_ext/libpmix_ext.map $(ext_pic) -ljansson $(LIBS_WIRE) \
-	    -ldl -lpthread -o $@
+	    -ldl -lm -lpthread -o $@
 	@ln -sf libpmix_ext.so.0 $B/lib/libpmix_ext.so
 $B/lib/libpmix_ext.a: $(ext_pic) | $B/lib/.
 	$(call Q,AR)rm -f $@ && $(CC) -r -nostdlib $(ext_pic) $(LIBS_WIRE) \

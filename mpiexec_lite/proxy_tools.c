@@ -43,8 +43,10 @@ int proxy_tools_open(struct proxy *p, const struct msg *m, const char *payload, 
     proxy_pass_down(p, m, payload, len);
     if (p->tools)
         return 0;
-    tool_streams_init(&p->streams, p->loop, &stream_ops, p);
+    if (!p->streams.loop)
+        tool_streams_init(&p->streams, p->loop, &stream_ops, p);
     p->tools = tools_new(&args, &why);
+    rendezvous_tidy();
     if (!p->tools && p->main->bundle.plan.verbose) {
         msg_str(proxy_message(p, "tell"), "text", why.text);
         proxy_send(p, NULL, 0);

@@ -81,6 +81,20 @@ int           find_connect(const struct found *f, struct err *e);
  * *list is malloc'ed.  Their number, or -1 and e. */
 int           find_all(struct rendezvous **list, struct err *e);
 
+/* start.c: what this program has beside itself of that name, or the name, for PATH. */
+void          find_program(const char *name, char *path, size_t size);
+/* Start a program that is nobody's to wait for, in a session of its own: in and out are its
+ * stdin and stdout.  Its pid, or -1 and e; that it cannot be run shows by its end. */
+pid_t         find_start(char *const argv[], int in, int out, struct err *e);
+/* Where no launcher runs: start one (mpiexec_lite), as this user, for these programs, and wait
+ * until it takes tools; f is then as find_server has it, f->at.nspace the job's name.  Its
+ * output goes to our own stdout and stderr, its input is empty.  PMIX_SUCCESS; or e and
+ * PMIX_ERR_BAD_PARAM, PMIX_ERR_NOT_SUPPORTED: an info that is required and means nothing
+ * here; PMIX_ERR_JOB_FAILED_TO_LAUNCH: it has ended before it could be called (a job of less
+ * than 50 ms as well: what it printed says more). */
+pmix_status_t find_start_launcher(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
+                                  size_t napps, struct found *f, struct err *e);
+
 /* find_far.c: a stream to pmi2_proxy --tool on that host, which is connected to a server
  * there.  -1 and e. */
 int           find_far(const char *host, pid_t pid, struct err *e);

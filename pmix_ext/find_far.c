@@ -9,12 +9,10 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,51 +32,18 @@ static double now(void)
 /* --- starting ssh ------------------------------------------------------ */
 
 /* As this program has it beside itself, or as PATH has it there. */
-static int find_program(char *path, size_t size, struct err *e)
+static int find_proxy(char *path, size_t size, struct err *e)
 {
     const char *given = getenv("PMI2_PROXY");
-    ssize_t n;
-    char *slash;
 
-    if (given && *given) {
-        if (strpbrk(given, "'\\!\r\n") || snprintf(path, size, "'%s'", given) >= (int)size)
-            return err_set(e, ERR_INVALID_VAL, "PMI2_PROXY: no path that a shell takes");
+    if (!given || !*given) {
+        find_program("pmi2_proxy", path, size);
+        if (strpbrk(path, " \t'\"\\!$`*?[];&|<>()#~{}"))
+            snprintf(path, size, "pmi2_proxy");
         return 0;
     }
-    n = readlink("/proc/self/exe", path, size - 1);
-    path[n > 0 ? n : 0] = 0;
-    slash = strrchr(path, '/');
-    if (slash && (size_t)(slash - path) + sizeof "/pmi2_proxy" <= size) {
-        memcpy(slash, "/pmi2_proxy", sizeof "/pmi2_proxy");
-        if (access(path, X_OK) == 0 && !strpbrk(path, " \t'\"\\!$`*?[];&|<>()#~{}"))
-            return 0;
-    }
-    snprintf(path, size, "pmi2_proxy");
-    return 0;
-}
-
-/* The grandchild is nobody's to reap: this may be a program that counts its children. */
-static int start(char *const argv[], int theirs, struct err *e)
-{
-    pid_t pid = fork();
-    sigset_t none;
-    int status;
-
-    if (pid < 0)
-        return err_set(e, ERR_OTHER, "cannot start ssh: %s", strerror(errno));
-    if (pid == 0) {
-        if (fork())
-            _exit(0);
-        setsid();                        /* Ctrl-C is the tool's affair */
-        sigemptyset(&none);
-        sigprocmask(SIG_SETMASK, &none, NULL);
-        if (dup2(theirs, STDIN_FILENO) < 0 || dup2(theirs, STDOUT_FILENO) < 0)
-            _exit(126);
-        execvp(argv[0], argv);
-        _exit(127);
-    }
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
+    if (strpbrk(given, "'\\!\r\n") || snprintf(path, size, "'%s'", given) >= (int)size)
+        return err_set(e, ERR_INVALID_VAL, "PMI2_PROXY: no path that a shell takes");
     return 0;
 }
 
@@ -89,11 +54,11 @@ static int start_ssh(const char *host, pid_t pid, int theirs, struct err *e)
     char program[PATH], command[PATH + 40], name[256];
     char *argv[] = { ssh, t, x, batch, timeout, alive, dashes, name, command, NULL };
 
-    if (find_program(program, sizeof program, e) < 0)
+    if (find_proxy(program, sizeof program, e) < 0)
         return -1;
     snprintf(name, sizeof name, "%s", host);
     snprintf(command, sizeof command, "%s --tool %d", program, (int)pid);
-    return start(argv, theirs, e);
+    return find_start(argv, theirs, theirs, e) > 0 ? 0 : -1;
 }
 
 /* --- the first words --------------------------------------------------- */

@@ -68,8 +68,10 @@ struct link {
 
 /* To the server of the rank that this process is.  NULL and *status. */
 struct link *link_open_rank(pmix_status_t *status);
-/* As a tool over a connected descriptor, which is taken; name: wanted, or NULL. */
-struct link *link_open_tool(int fd, const pmix_proc_t *name, pmix_status_t *status);
+/* As a tool over a connected descriptor, which is taken; name: wanted, or NULL; server: what
+ * its entry calls it ("": the server says). */
+struct link *link_open_tool(int fd, const pmix_proc_t *name, const char *server,
+                            pmix_status_t *status);
 /* Take it out of the list and close it; all that waits for it fails.  The lock is not held. */
 void link_close(struct link *l);
 /* The one that answers, or NULL; to be dropped. */

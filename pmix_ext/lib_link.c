@@ -149,7 +149,8 @@ static int say_hello(struct client *c, void *user, struct err *e)
     return rc == 0 && h->status == PMIX_SUCCESS ? 0 : -1;
 }
 
-struct link *link_open_tool(int fd, const pmix_proc_t *name, pmix_status_t *status)
+struct link *link_open_tool(int fd, const pmix_proc_t *name, const char *server,
+                            pmix_status_t *status)
 {
     struct hello h = { link_new(), name, PMIX_ERR_UNREACH };
     struct err e = { ERR_NONE, "" };
@@ -163,6 +164,8 @@ struct link *link_open_tool(int fd, const pmix_proc_t *name, pmix_status_t *stat
         *status = h.status;
         return give_up(h.link);
     }
+    if (*server)
+        PMIX_LOAD_NSPACE(h.link->server.nspace, server);
     *status = start_reader(h.link);
     return *status == PMIX_SUCCESS ? h.link : give_up(h.link);
 }

@@ -29,7 +29,9 @@ static struct link *open_found(const struct found *f, const pmix_info_t *infos, 
         return link_open_rank(status);
     *status = PMIX_ERR_UNREACH;
     fd = find_connect(f, &e);
-    return fd < 0 ? NULL : link_open_tool(fd, wanted_name(infos, n, &name), status);
+    if (fd < 0)
+        return NULL;
+    return link_open_tool(fd, wanted_name(infos, n, &name), f->at.nspace, status);
 }
 
 static struct link *open_tool(const pmix_info_t *infos, size_t n, pmix_status_t *status)

@@ -167,7 +167,6 @@ command_fn ext_tool_connect, ext_capabilities, ext_query, ext_resolve_peers,
 command_fn ext_event_register, ext_event_deregister, ext_notify, ext_job_control, ext_monitor,
            ext_heartbeat;
 command_fn ext_put, ext_commit, ext_get, ext_fence, ext_publish, ext_lookup, ext_unpublish,
-           ext_spawn, ext_connect, ext_disconnect;
-command_fn ext_servers;
+           ext_spawn, ext_connect, ext_disconnect, ext_servers;
 
 #endif

@@ -62,6 +62,24 @@ static void show(const struct found *f, pmix_status_t rc)
                 f->candidates[i].created);
 }
 
+/* "spawn" PROGRAM WORD...: two processes of it, and one of true, by a launcher of their own. */
+static int spawn(char **argv)
+{
+    char one[] = "true", *no_words[] = { one, NULL };
+    pmix_app_t apps[2] = { { .cmd = argv[0], .argv = argv, .maxprocs = 2 },
+                           { .cmd = one, .argv = no_words, .maxprocs = 1 } };
+    struct found found;
+    struct err e = { 0 };
+    pmix_status_t rc = find_start_launcher(NULL, 0, apps, 2, &found, &e);
+
+    fprintf(stderr, "%s\n", PMIx_Error_string(rc));
+    if (rc == PMIX_SUCCESS)
+        fprintf(stderr, "%s %d %s\n", found.at.nspace, (int)found.at.pid, found.at.socket);
+    else
+        fprintf(stderr, "%s\n", e.text);
+    return rc != PMIX_SUCCESS;
+}
+
 int main(int argc, char **argv)
 {
     bool connects = argc > 1 && !strcmp(argv[1], "-");
@@ -74,6 +92,8 @@ int main(int argc, char **argv)
     size_t n = 0;
     int fd = -1;
 
+    if (argc > 2 && !strcmp(argv[1], "spawn"))
+        return spawn(argv + 2);
     for (char **word = argv + 1 + connects; *word && n < 16; word++) {
         char *value = strchr(*word, '=');
 

@@ -602,9 +602,7 @@ def killed(bed, whom, mode):
     r = finish(job, clean=False)
     same(r.status, 255 if whom == "root" else 137, f"status of {r}")
     need(not left, "processes left after 2 s", left)
-    if whom == "front and root" and bed.files(0):    # who would have removed the tools' entry?
-        need(all(re.fullmatch(r"/tmp/pmi2_server-0/node0\.\d+(\.s)?", f) for f in bed.files(0)),
-             "its entry and no other file", bed.files(0))
+    if whom == "front and root" and tools_entry_only(bed.files(0)):
         good(bed, "-n", 8, "sleep", 1)               # the next launcher
     nothing_left(r, bed)
 

@@ -157,11 +157,9 @@ def tool():
     same((status, "PMIX_ERR_UNREACH" in text), (1, True), text)
     job.kill(signal.SIGTERM)
     job.finish()
-    there = f"{tmp()}/there"
-    os.mkdir(there, 0o700)
-    env = {"PMIX_SERVER_TMPDIR": there}
+    env = private()
     job = Job("-n", 2, "sleep", "1000", env=env)
-    wait_for(lambda: any(name.endswith(".s") for name in os.listdir(there)), "the socket")
+    tools_socket_in(env)
     status, text = run_alone(program, env=env)
     same(status, 0, text)
     lines = [line.split() for line in text.splitlines()]
@@ -172,6 +170,59 @@ def tool():
     wait_for(lambda: b"said by a tool" in job.error_text(), "the log line")
     same(run_alone(program, "kill", lines[0][0], env=env), (0, ""), "kill")
     job.finish()
+
+
+def private():
+    """The environment of a launcher and its tools that see no other."""
+    there = f"{tmp()}/there"
+    os.mkdir(there, 0o700)
+    return {"PMIX_SERVER_TMPDIR": there}
+
+
+@test("a tool of the standard's names: it spawns a job, and reads along what ranks write")
+def spawn_and_output():
+    env, program = private(), build("pmix_std_tool")
+    job = Job("-n", 2, "sh", "-c", f"until test -e {tmp()}/stop; do echo a word; sleep 0.05; done",
+              env=env)
+    tools_socket_in(env)
+    status, text = run_alone(program, env=env)
+    nspace = text.split()[0]
+    out = open(f"{tmp()}/out", "w+b")
+    reader = subprocess.Popen(["stdbuf", "-oL", program, "output", nspace],
+                              stdin=subprocess.DEVNULL, stdout=out,
+                              env=environment(job.mark, preloaded(env)))
+    for word in (b"[0 stdout] a word", b"[1 stdout] a word"):
+        wait_for(lambda word=word: word in os.pread(out.fileno(), 1 << 20, 0), "output")
+    status, text = run_alone(program, "spawn", "/bin/sh", "-c", "echo spawned $STD_TOOL", env=env)
+    same((status, text), (0, f"{nspace}.1\n"), "spawn")
+    job.wait_text("spawned 1", 2)
+    open(f"{tmp()}/stop", "w").close()
+    same(reader.wait(LIMIT), 0, "the reader's end")
+    same(job.finish().status, 0, "the job's end")
+
+
+def tools_socket_in(env):
+    there = env["PMIX_SERVER_TMPDIR"]
+    wait_for(lambda: any(name.endswith(".s") for name in os.listdir(there)), "the socket")
+
+
+@rows([("a tool of two servers", []), ("valgrind: a tool of two servers", VALGRIND)])
+def two_servers(prefix):
+    if prefix and is_sanitized():
+        raise Skip("the sanitizers look at memory themselves")
+    jobs = [Job("-n", 1, "sleep", "1000") for _ in range(2)]
+    uris = ["file:" + tools_socket(job.pid).removesuffix(".s") for job in jobs]
+    names = []
+    for job in jobs:
+        peer = Tool(job)
+        names.append(peer.call("pmix-query", queries=[query("pmix.qry.ns")])["results"][0]["value"])
+        peer.close()
+    a, b = names
+    same(run_alone(*prefix, build("pmix_servers"), *uris, limit=200),
+         (0, f"{a}\n{a}\n{b}\n{b}\n{a}\nok\n"), "end")
+    for job in jobs:
+        job.kill(signal.SIGTERM)
+        job.finish()
 
 
 @test("a server is killed while calls wait: every one ends, and a handler hears of it")

@@ -400,6 +400,39 @@ def several_at_once():
     end(*jobs, user, system)
 
 
+@test("where no launcher runs one is started for a spawn, as the asking user")
+def start_one():
+    p = Place()
+    env = {**p.env, "PATH": os.path.dirname(LAUNCHER) + ":" + os.environ["PATH"]}
+    mark = new_mark()
+
+    def spawn(*words):
+        with tempfile.TemporaryFile("w+") as out:        # the launcher keeps it open
+            subprocess.run([FIND, "spawn", *words], stdout=out, stderr=out, timeout=LIMIT,
+                           env=environment(mark, env), stdin=subprocess.DEVNULL)
+            out.seek(0)
+            return out.read().splitlines()
+    lines = spawn("sleep", "600")
+    same(lines[0], "PMIX_SUCCESS", lines)
+    name, pid, path = lines[1].split()
+    t = Tool(path)
+    same(results(good(t.call("pmix-query", queries=[query(NAMESPACES)])))[0][2], name, "its job")
+    size = good(t.call("pmix-query", queries=[query("pmix.job.size", qualifiers=[
+        info("pmix.nspace", "STRING", name)])]))
+    same(results(size)[0][2], 3, "processes")
+    same(os.stat(f"/proc/{pid}").st_uid, os.getuid(), "whose it is")
+    t.close()
+    os.kill(int(pid), signal.SIGTERM)
+    nothing_left(mark)
+    same(p.files(), [], "files")
+    lines = spawn("/nowhere/program")
+    same(lines[-2], "PMIX_ERR_JOB_FAILED_TO_LAUNCH", lines)
+    need(any("/nowhere/program" in x for x in lines), "the launcher's own words", lines)
+    lines = spawn("echo", ":")
+    same(lines[0], "PMIX_ERR_BAD_PARAM", lines)
+    nothing_left(mark)
+
+
 # --- other users ---------------------------------------------------------------------------
 
 AS_OTHER = """
