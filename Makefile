@@ -101,7 +101,7 @@ $B/lib/libpmi2.a: $(client_pic) | $B/lib/.
 $B/lib/libpmix_ext.so.0: $(ext_pic) pmix_ext/libpmix_ext.map | $B/lib/.
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) -shared -Wl,-soname,libpmix_ext.so.0 \
 	    -Wl,--version-script,pmix_ext/libpmix_ext.map $(ext_pic) -ljansson $(LIBS_WIRE) \
-	    -ldl -lpthread -o $@
+	    -ldl -lm -lpthread -o $@
 	@ln -sf libpmix_ext.so.0 $B/lib/libpmix_ext.so
 $B/lib/libpmix_ext.a: $(ext_pic) | $B/lib/.
 	$(call Q,AR)rm -f $@ && $(CC) -r -nostdlib $(ext_pic) $(LIBS_WIRE) \

@@ -308,7 +308,7 @@ pmix_status_t PMIx_IOF_push(const pmix_proc_t targets[], size_t ntargets, pmix_b
                             const pmix_info_t directives[], size_t ndirs,
                             pmix_op_cbfunc_t cbfunc, void *cbdata)
 {
-    bool end = !bo || !bo->size || info_true(directives, ndirs, PMIX_IOF_COMPLETE);
+    bool end = !bo || !bo->size || attr_true(directives, ndirs, PMIX_IOF_COMPLETE);
     size_t size = bo ? bo->size : 0, at = 0;
     const char *bytes = bo ? bo->bytes : NULL;
     pmix_status_t status;

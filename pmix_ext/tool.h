@@ -102,7 +102,9 @@ bool tool_is_alone(struct tool *t, int *status);
  * be NULL.  *value is to be destructed by the caller if PMIX_SUCCESS. */
 pmix_status_t tool_ask(const char *key, const char *nspace, const pmix_info_t *qualifiers,
                        size_t n, pmix_value_t *value);
-/* The jobs of the server, for PMIx_Argv_free.  0, or the exit status. */
+/* The jobs of the server, for PMIx_Argv_free. */
+pmix_status_t tool_list_jobs(char ***jobs);
+/* The same.  0, or the exit status, which was said. */
 int tool_jobs(char ***jobs);
 
 struct targets {

@@ -156,18 +156,25 @@ pmix_status_t tool_ask(const char *key, const char *nspace, const pmix_info_t *q
 
 /* --- jobs -------------------------------------------------------------- */
 
-int tool_jobs(char ***jobs)
+pmix_status_t tool_list_jobs(char ***jobs)
 {
     pmix_value_t v;
     pmix_status_t status = tool_ask(PMIX_QUERY_NAMESPACES, NULL, NULL, 0, &v);
 
     *jobs = NULL;
     if (status != PMIX_SUCCESS)
-        return tool_failed("the list of jobs", status);
+        return status;
     if (v.type == PMIX_STRING && v.data.string && *v.data.string)
         *jobs = PMIx_Argv_split(v.data.string, ',');
     PMIX_VALUE_DESTRUCT(&v);
-    return 0;
+    return PMIX_SUCCESS;
+}
+
+int tool_jobs(char ***jobs)
+{
+    pmix_status_t status = tool_list_jobs(jobs);
+
+    return status == PMIX_SUCCESS ? 0 : tool_failed("the list of jobs", status);
 }
 
 static int only_job(pmix_nspace_t nspace)
