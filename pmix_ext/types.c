@@ -278,10 +278,10 @@ const struct type *type_of(pmix_data_type_t number)
     return number < LENGTH(rows) && rows[number].name ? &rows[number] : NULL;
 }
 
-const struct type *type_named(const char *name)
+const struct type *type_named(const char *name, size_t len)
 {
     for (size_t i = 0; i < LENGTH(rows); i++)
-        if (rows[i].name && !strcmp(rows[i].name, name))
+        if (rows[i].name && strlen(rows[i].name) == len && !memcmp(rows[i].name, name, len))
             return &rows[i];
     return NULL;
 }

@@ -72,9 +72,9 @@ struct type {
     const struct word *words;        /* what its numbers are called, or NULL */
 };
 
-/* The row of a number or name, or NULL.  Constant, thread-safe. */
+/* The row of a number, or of a name of len bytes, or NULL.  Constant, thread-safe. */
 const struct type *type_of(pmix_data_type_t number);
-const struct type *type_named(const char *name);
+const struct type *type_named(const char *name, size_t len);
 pmix_data_type_t   type_number(const struct type *t);
 
 /* What people call a number of this type ("PMIX_PROC_STATE_RUNNING"), or NULL. */

@@ -8,15 +8,13 @@
  * Whatever is allocated is malloc's and may be freed piece by piece with free.  Every
  * error names the place and the cause: "info[3].value.array[0].rank: 4294967296 is over a
  * rank's limit"; `what` is the word it begins with.  Codes: ERR_INVALID_VAL for what is
- * wrong, ERR_LENGTH for what is too large or too deep, ERR_NOMEM.  No I/O, no global state
- * (but jansson's hash seed, made once); thread-safe. */
+ * wrong, ERR_LENGTH for what is too large or too deep, ERR_NOMEM.  No I/O, no global state;
+ * thread-safe. */
 #ifndef PMIX_EXT_VALUE_H
 #define PMIX_EXT_VALUE_H
 
 #include "pmix_ext/pmix_ext_common.h"
 #include "wire/buf.h"
-
-#include <jansson.h>
 
 enum {
     /* Values and arrays within each other; each counts.  Eight arrays of infos, one in
@@ -49,15 +47,11 @@ int value_encode_part(pmix_data_type_t type, const void *from, size_t n, size_t 
  * 0, or -1 and e; there is then nothing to free. */
 int value_decode(pmix_data_type_t type, const char *text, size_t len, const char *what,
                  void *to, struct err *e);
-int value_decode_json(pmix_data_type_t type, json_t *json, const char *what, void *to,
-                      struct err *e);
 
 /* Likewise a JSON array: *array of *n values, for value_free_array; NULL and 0 if it is
  * empty, and after an error. */
 int value_decode_array(pmix_data_type_t type, const char *text, size_t len, const char *what,
                        void **array, size_t *n, struct err *e);
-int value_decode_array_json(pmix_data_type_t type, json_t *json, const char *what,
-                            void **array, size_t *n, struct err *e);
 
 /* --- in memory -------------------------------------------------------------------- */
 

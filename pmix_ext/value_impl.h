@@ -2,8 +2,12 @@
 #ifndef PMIX_EXT_VALUE_IMPL_H
 #define PMIX_EXT_VALUE_IMPL_H
 
+#include "pmix_ext/json_reader.h"
 #include "pmix_ext/types.h"
 #include "pmix_ext/value.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 /* Put a step of the path before what e says, and return -1.  When there is no more room
  * for steps, the first of them are left out: the cause is what counts. */
@@ -59,21 +63,22 @@ put_fn put_null;
 /* --- from JSON ---------------------------------------------------------------------- */
 
 struct in {
+    struct json_reader r;
     unsigned    depth;       /* values and arrays that are open */
     struct err *e;
 };
 
-/* Fill *to, which is all zero, from json, which is NULL if it is not there.  0, or -1 and
- * e as above; what *to has then can be cleared. */
-typedef int take_fn(const struct type *t, json_t *json, void *to, struct in *in);
+/* Fill *to, which is all zero, from what in->r has just read, which is KIND_NOTHING if it is
+ * not there.  0, or -1 and e as above; what *to has then can be cleared. */
+typedef int take_fn(const struct type *t, void *to, struct in *in);
 
 extern take_fn *const take_scalar[FORMS];
 take_fn take_string;
 
-/* Errors; each returns -1.  The sentence of value_bad_word has one %s, where the peer's
- * words go, short and harmless. */
-int value_not_a(const char *wanted, json_t *json, struct in *in);
-int value_bad_word(const char *sentence, const char *word, struct in *in);
+/* Errors; each returns -1.  The sentence of value_bad_word has one %s, where the string that
+ * was read last goes, short and harmless. */
+int value_not_a(const char *wanted, struct in *in);
+int value_bad_word(const char *sentence, struct in *in);
 int value_no_memory(struct in *in);
 
 #endif
