@@ -55,7 +55,7 @@ static int place(int fd, int at)
 
 static int set_up(const struct child_spec *spec, pid_t parent)
 {
-    if (setpgid(0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+    if ((spec->session ? setsid() : setpgid(0, 0)) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
         return -1;
     if (getppid() != parent) {
         errno = ESRCH;

@@ -34,6 +34,7 @@ struct pmi_conn {
     int          fd;             /* owned; -1 once closed */
     ev_io        readable, writable;
     struct buf   out;            /* owned: replies not yet sent */
+    double       heard;          /* when something came last (ev_now); 0: never */
     bool         held;           /* not read for now */
     bool         failed;         /* the core gave it up: close when that is safe */
     void        *user;           /* the host's */

@@ -166,7 +166,7 @@ void launch_lost(struct launch *l, int rank)
 
     if (!r->pid || r->ended)
         return;
-    r->ended = r->forgiven = true;
+    r->ended = r->forgiven = r->lost = true;
     r->code = EXIT_LAUNCHER;
     r->wstatus = SIGKILL;
     l->running--;
@@ -179,6 +179,7 @@ void launch_failed_to_start(struct launch *l, double now, int rank, const char *
 {
     int status = EXIT_LAUNCHER;
 
+    l->ranks[rank].unstarted = true;
     if (l->ending)
         return;
     if (!strcmp(step, "exec"))
@@ -225,6 +226,7 @@ void launch_aborted(struct launch *l, double now, int rank, bool world, int code
 
     if (l->ending)
         return;
+    l->ranks[rank].aborted = true;
     snprintf(what, sizeof what, world ? "called abort(%d)" : "aborted itself alone (%d)", code);
     tell_abort(l, rank, what, text);
     if (world) {
@@ -301,6 +303,7 @@ void launch_ended(struct launch *l, double now, int rank, int wstatus)
     if (r->ended || !r->pid)
         return;
     r->ended = true;
+    r->followed = l->ending;
     r->wstatus = wstatus;
     l->running--;
     set_time(l, &r->hung_at, 0);

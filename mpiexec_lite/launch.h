@@ -42,6 +42,10 @@ struct rank_state {
     pid_t          pid;          /* 0: never started; -1: started elsewhere */
     bool           ended;
     enum pmi_phase pmi;
+    bool           aborted;      /* it has called abort */
+    bool           unstarted;    /* its program could not be started */
+    bool           lost;         /* its node is */
+    bool           followed;     /* it ended when the job was being ended */
     bool           forgiven;     /* ended on its own wish (Abort(FALSE)): no failure */
     int            code;         /* which then counts as its exit status */
     double         kill_at;      /* when it is killed if it has not ended by then */

@@ -236,9 +236,9 @@ const struct option opts_table[] = {
       .set = opts_set_bytes, JOB(remote.release_bytes),
       .help = "Send up to N bytes of new PMI data to all hosts at the end of a fence "
               "(default 262144).",
-      .more = "When there is more, or nobody has looked at what came the last time, a host "
-              "fetches data when one of its processes asks for it first.  Programs get the "
-              "same answers either way." },
+      .more = "When there is more, the first time, and when nobody has looked at what came "
+              "the last time, a host fetches data when one of its processes asks for it first. "
+              " Programs get the same answers either way." },
 
     { .names = { "pmi-port" }, .section = SECTION_PMI,
       .set = opts_set_switch, JOB(pmi_port), .value = true,

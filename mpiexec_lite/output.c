@@ -17,6 +17,7 @@ struct stream {
     struct output *output;       /* borrowed */
     struct sink   *sink;         /* borrowed from the places; NULL: thrown away */
     int            rank, fd;     /* fd: -1 once ended */
+    bool           errors;       /* it is stderr */
     ev_io          readable;
     struct iof     iof;
     TAILQ_ENTRY(stream) in_list; /* of all streams */
@@ -41,6 +42,11 @@ struct output {
     size_t             nodes;    /* those that come later have no rank of the job */
     struct far        *far;      /* owned: by node, of output_take; NULL before */
     struct stream     *prompter; /* whose held text the timer is for */
+    const struct output_tap *tap;        /* borrowed; NULL: nobody reads along */
+    void              *tap_host;
+    bool               watch_all;
+    int               *watched;  /* owned: ranks that are */
+    size_t             nwatched;
     int                input;    /* borrowed: what it may be waiting for; -1: nothing */
 };
 
@@ -90,6 +96,65 @@ static struct sink *place_for(struct output *o, bool errors, int rank, int node,
     return s;
 }
 
+/* --- who reads along --------------------------------------------------- */
+
+static bool is_watched(const struct output *o, int rank)
+{
+    bool found = o->watch_all;
+
+    for (size_t i = 0; i < o->nwatched && !found; i++)
+        found = o->watched[i] == rank;
+    return found && o->tap;
+}
+
+void output_tap(struct output *o, const struct output_tap *tap, void *host)
+{
+    o->tap = tap;
+    o->tap_host = host;
+}
+
+void output_watch(struct output *o, int rank, bool on)
+{
+    size_t i = 0;
+    int *more;
+
+    if (rank < 0) {
+        o->watch_all = on;
+        return;
+    }
+    while (i < o->nwatched && o->watched[i] != rank)
+        i++;
+    if (!on && i < o->nwatched) {
+        o->watched[i] = o->watched[--o->nwatched];
+    } else if (on && i == o->nwatched) {
+        more = realloc(o->watched, (i + 1) * sizeof *more);
+        if (!more) {
+            places_failed(o->places, "watching output", ENOMEM);
+            return;
+        }
+        o->watched = more;
+        o->watched[o->nwatched++] = rank;
+    }
+}
+
+void output_go_on(struct output *o)
+{
+    struct stream *st;
+
+    TAILQ_FOREACH(st, &o->streams, in_list)
+        if (st->fd >= 0 && !(st->sink && sink_full(st->sink)))
+            ev_io_start(o->loop, &st->readable);
+}
+
+/* Whether a read can be taken by all who want it. */
+static bool can_read(const struct stream *st)
+{
+    const struct output *o = st->output;
+
+    return !(st->sink && sink_full(st->sink)) &&
+           (!is_watched(o, st->rank) || o->tap->ready(o->tap_host));
+}
+
 /* An unfinished line of somebody who is gone stays unfinished. */
 static void let_go(struct sink *s, const struct iof *f)
 {
@@ -105,6 +170,8 @@ static void end_stream(struct stream *st)
 {
     struct output *o = st->output;
 
+    if (is_watched(o, st->rank))
+        o->tap->take(o->tap_host, st->rank, st->errors, NULL, 0);
     ev_io_stop(o->loop, &st->readable);
     close(st->fd);
     st->fd = -1;
@@ -213,6 +280,8 @@ static ssize_t read_stream(struct stream *st)
     do
         n = read(st->fd, o->args.buffer, o->args.size);
     while (n < 0 && errno == EINTR);
+    if (n > 0 && is_watched(o, st->rank))
+        o->tap->take(o->tap_host, st->rank, st->errors, o->args.buffer, (size_t)n);
     if (n > 0)
         forward(st, o->args.buffer, (size_t)n);
     if (n >= 0 || errno == EAGAIN)
@@ -233,8 +302,8 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
     ssize_t n;
 
     (void)revents;
-    if (st->sink && sink_full(st->sink)) {
-        ev_io_stop(loop, w);             /* until on_resume */
+    if (!can_read(st)) {
+        ev_io_stop(loop, w);             /* until on_resume, or output_go_on */
         return;
     }
     n = read_stream(st);
@@ -244,7 +313,8 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
         finish_stream(st);
 }
 
-static int add_stream(struct output *o, int rank, int fd, struct sink *sink, struct err *e)
+static int add_stream(struct output *o, int rank, bool errors, int fd, struct sink *sink,
+                      struct err *e)
 {
     struct stream *st = calloc(1, sizeof *st);
 
@@ -254,6 +324,7 @@ static int add_stream(struct output *o, int rank, int fd, struct sink *sink, str
     }
     st->output = o;
     st->rank = rank;
+    st->errors = errors;
     st->fd = fd;
     st->sink = sink;
     ev_io_init(&st->readable, on_readable, fd, EV_READ);
@@ -278,14 +349,14 @@ int output_add(struct output *o, int rank, int out_fd, int err_fd, struct err *e
             close(err_fd);
         return -1;
     }
-    if (add_stream(o, rank, out_fd, shown ? out : NULL, e) < 0) {
+    if (add_stream(o, rank, false, out_fd, shown ? out : NULL, e) < 0) {
         if (err_fd >= 0)
             close(err_fd);
         return -1;
     }
     if (err_fd < 0)
         return 0;
-    return add_stream(o, rank, err_fd, shown ? err : NULL, e);
+    return add_stream(o, rank, true, err_fd, shown ? err : NULL, e);
 }
 
 /* --- the whole --------------------------------------------------------- */
@@ -418,6 +489,7 @@ void output_free(struct output *o)
         free(st);
     }
     far_clear(o);
+    free(o->watched);
     ev_timer_stop(o->loop, &o->prompt);
     TAILQ_REMOVE(&o->places->outputs, o, in_places);
     free(o);

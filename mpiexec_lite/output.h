@@ -11,6 +11,15 @@
 
 struct output;
 
+/* Somebody reads along what ranks write, beside the places. */
+struct output_tap {
+    /* Whether it can take all of a read.  If not, ranks that are watched wait, until
+     * output_go_on. */
+    bool (*ready)(void *host);
+    /* len 0: the stream has ended. */
+    void (*take)(void *host, int rank, bool errors, const char *data, size_t len);
+};
+
 struct output_args {             /* all borrowed */
     struct places     *places;
     const struct plan *plan;     /* of the job: labels, files, who is shown */
@@ -32,6 +41,11 @@ void output_mind_lines(struct output *o);
  * that this rank leaves unfinished is taken for a prompt and shown. */
 void output_set_input(struct output *o, int input);
 
+/* What watched ranks write goes there, too; borrowed.  None is at first. */
+void output_tap(struct output *o, const struct output_tap *tap, void *host);
+/* This rank, whether it is here or not, or with -1 all; each but once. */
+void output_watch(struct output *o, int rank, bool on);
+void output_go_on(struct output *o);
 /* Forward a rank's pipes (read ends, non-blocking; taken, also on failure; err_fd -1:
  * stderr comes with stdout).
  * 0, or -1 and e: an output file cannot be opened, or no memory. */

@@ -260,6 +260,15 @@ static void on_guard(struct ev_loop *loop, ev_io *w, int revents)
     ev_break(loop, EVBREAK_ALL);
 }
 
+void proxy_send_ended(struct proxy *p)
+{
+    if (!p->ended.len)
+        return;
+    proxy_message(p, "ended");
+    proxy_send(p, buf_bytes(&p->ended), p->ended.len);
+    buf_consume(&p->ended, p->ended.len);
+}
+
 static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
 {
     struct proxy *p = w->data;
@@ -271,11 +280,7 @@ static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
         return;
     TAILQ_FOREACH(j, &p->jobs, in_proxy)
         places_flush(&j->places);
-    if (p->ended.len) {
-        proxy_message(p, "ended");
-        proxy_send(p, buf_bytes(&p->ended), p->ended.len);
-        buf_consume(&p->ended, p->ended.len);
-    }
+    proxy_send_ended(p);
     server_flush(p->node.server);
     TAILQ_FOREACH(j, &p->jobs, in_proxy)
         proxy_job_say_quiet(j);

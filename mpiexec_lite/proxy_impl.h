@@ -1,6 +1,6 @@
 /* proxy_impl.h - what the proxy's source files share: proxy.c (the loop, the set-up, the
- * end), proxy_job.c (a job's part here) and proxy_link.c (messages from above and
- * below). */
+ * end), proxy_job.c (a job's part here), proxy_survey.c (what its ranks use) and proxy_link.c
+ * (messages from above and below). */
 #ifndef MPIEXEC_LITE_PROXY_IMPL_H
 #define MPIEXEC_LITE_PROXY_IMPL_H
 
@@ -52,6 +52,7 @@ int  proxy_set_up(struct proxy *p, int position, const char *bundle, size_t len,
                   struct err *e);
 int  proxy_grow(struct proxy *p, int width, bool trial, struct err *e);
 void proxy_finish(struct proxy *p);
+void proxy_send_ended(struct proxy *p);                  /* ranks that have, since the last time */
 /* It cannot go on: that is the job's end, with this status. */
 void proxy_broken_with(struct proxy *p, int status, const char *why);
 void proxy_broken(struct proxy *p, const char *why);     /* EXIT_LAUNCHER */
@@ -74,15 +75,26 @@ void proxy_job_start(struct proxy_job *j);
 int  proxy_job_begin(struct proxy_job *j, struct err *e);
 void proxy_job_sweep(struct proxy_job *j);
 void proxy_job_close_streams(struct proxy_job *j);
+/* The link can take more of its output. */
+void proxy_job_room(struct proxy_job *j);
 /* When all output of ranks here has been handed to the link: say so, once. */
 void proxy_job_say_quiet(struct proxy_job *j);
 struct msg *proxy_job_message(struct proxy_job *j, const char *cmd);     /* proxy->msg */
+
+/* proxy_survey.c: the message survey */
+int  proxy_survey(struct proxy *p, const struct msg *m, const char *payload, size_t len,
+                  struct err *e);
 
 /* proxy_link.c */
 extern const struct link_ops proxy_link_ops;
 extern const struct remote_ops proxy_remote_ops;
 struct msg *proxy_message(struct proxy *p, const char *cmd);     /* p->msg, begun */
 void proxy_send(struct proxy *p, const char *payload, size_t len);
+/* A message as it came: in p->msg; to all below. */
+struct msg *proxy_copy(struct proxy *p, const struct msg *m);
+void proxy_pass_down(struct proxy *p, const struct msg *m, const char *payload, size_t len);
+/* The job that a message is about; NULL: it is over, or (e) makes no sense. */
+struct proxy_job *proxy_job_named(struct proxy *p, const struct msg *m, struct err *e);
 void proxy_send_event(struct proxy_job *j, const char *kind, int rank, int code,
                       const char *text);
 

@@ -70,6 +70,38 @@ static void output_failed(void *host, const char *what, int errnum)
     proxy_broken(j->proxy, text);
 }
 
+/* Of a rank that is watched: the same bytes once more, and whose they are. */
+static bool tap_ready(void *host)
+{
+    struct proxy_job *j = host;
+
+    return link_room(j->proxy->up, LINK_BULK) > 0;
+}
+
+static void tap_take(void *host, int rank, bool errors, const char *data, size_t len)
+{
+    struct proxy_job *j = host;
+    size_t done = 0, n;
+
+    do {
+        struct msg *m = proxy_job_message(j, "iof");
+
+        n = len - done < LIMIT_CHUNK ? len - done : LIMIT_CHUNK;
+        msg_int(m, "rank", rank);
+        msg_int(m, "err", errors);
+        link_message(j->proxy->up, LINK_BULK, m, len ? data + done : NULL, n, NULL);
+        done += n;
+    } while (done < len);
+}
+
+static const struct output_tap tap = { tap_ready, tap_take };
+
+void proxy_job_room(struct proxy_job *j)
+{
+    places_go_on(&j->places);
+    output_go_on(j->crew.output);
+}
+
 static const struct places_ops places_ops = { output_failed, send_output, NULL };
 
 static void send_input_number(struct proxy *p, const char *cmd, size_t bytes)
@@ -161,6 +193,8 @@ int proxy_job_init(struct proxy_job *j, struct err *e)
         places_init(&j->places, j->proxy->loop, &places_ops, j, e) < 0)
         return -1;
     j->crew.output = output_new(&out, e);
+    if (j->crew.output)
+        output_tap(j->crew.output, &tap, j);
     return j->crew.output ? 0 : -1;
 }
 

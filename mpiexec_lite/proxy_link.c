@@ -37,19 +37,22 @@ void proxy_send_event(struct proxy_job *j, const char *kind, int rank, int code,
 
 /* --- from above -------------------------------------------------------- */
 
-/* As it came, to all below. */
-static void pass_down(struct proxy *p, const struct msg *m, const char *payload, size_t len)
+struct msg *proxy_copy(struct proxy *p, const struct msg *m)
 {
     struct msg *out = proxy_message(p, m->cmd);
 
     for (size_t i = 0; i < m->n; i++)
         if (strcmp(m->pairs[i].key, "payload"))
             msg_bytes(out, m->pairs[i].key, m->pairs[i].val, m->pairs[i].len);
-    remotes_send(&p->below, out, payload, len);
+    return out;
 }
 
-/* The job that a message is about; NULL: it is over, or (e) makes no sense. */
-static struct proxy_job *job_named(struct proxy *p, const struct msg *m, struct err *e)
+void proxy_pass_down(struct proxy *p, const struct msg *m, const char *payload, size_t len)
+{
+    remotes_send(&p->below, proxy_copy(p, m), payload, len);
+}
+
+struct proxy_job *proxy_job_named(struct proxy *p, const struct msg *m, struct err *e)
 {
     long long number = 0;
 
@@ -98,7 +101,7 @@ static int take_mixed(struct proxy_job *j, const struct msg *m, struct err *e)
 static int on_start(struct proxy *p, const struct msg *m, const char *payload, size_t len,
                     struct err *e)
 {
-    pass_down(p, m, payload, len);
+    proxy_pass_down(p, m, payload, len);
     if (take_mixed(p->main, m, e) < 0)
         return -1;
     proxy_job_start(p->main);
@@ -116,7 +119,7 @@ static int on_job(struct proxy *p, const struct msg *m, const char *payload, siz
         return -1;
     if (!p->grown || proxy_job_find(p, number))
         return err_set(e, ERR_INVALID_ARG, "job %lld cannot be begun", number);
-    pass_down(p, m, payload, len);
+    proxy_pass_down(p, m, payload, len);
     j = proxy_job_new(p, (int)number, payload, len, e);
     return j && proxy_job_begin(j, e) == 0 ? take_mixed(j, m, e) : -1;
 }
@@ -124,11 +127,11 @@ static int on_job(struct proxy *p, const struct msg *m, const char *payload, siz
 static int on_job_end(struct proxy *p, const struct msg *m, const char *payload, size_t len,
                       struct err *e)
 {
-    struct proxy_job *j = job_named(p, m, e);
+    struct proxy_job *j = proxy_job_named(p, m, e);
 
     if (e->code || j == p->main)
         return e->code ? -1 : err_set(e, ERR_INVALID_ARG, "the end of the first job");
-    pass_down(p, m, payload, len);
+    proxy_pass_down(p, m, payload, len);
     if (j)
         proxy_job_free(j);
     return 0;
@@ -137,15 +140,30 @@ static int on_job_end(struct proxy *p, const struct msg *m, const char *payload,
 static int on_signal(struct proxy *p, const struct msg *m, const char *payload, size_t len,
                      struct err *e)
 {
-    struct proxy_job *j = job_named(p, m, e);
+    struct proxy_job *j = proxy_job_named(p, m, e);
     long long signo, rank = -1;
 
     if (e->code || msg_number(m, "signo", 1, 64, &signo, e) < 0 ||
         (msg_find(m, "rank") && msg_number(m, "rank", 0, INT_MAX, &rank, e) < 0))
         return -1;
-    pass_down(p, m, payload, len);
+    proxy_pass_down(p, m, payload, len);
     if (j)
         crew_kill(&j->crew, (int)rank, (int)signo);
+    return 0;
+}
+
+static int on_watch(struct proxy *p, const struct msg *m, const char *payload, size_t len,
+                    struct err *e)
+{
+    struct proxy_job *j = proxy_job_named(p, m, e);
+    long long on, rank;
+
+    if (e->code || msg_number(m, "on", 0, 1, &on, e) < 0 ||
+        msg_number(m, "rank", -1, INT_MAX, &rank, e) < 0)
+        return -1;
+    proxy_pass_down(p, m, payload, len);
+    if (j && j->crew.output)
+        output_watch(j->crew.output, (int)rank, on);
     return 0;
 }
 
@@ -153,7 +171,7 @@ static int on_report(struct proxy *p, const struct msg *m, const char *payload, 
                      struct err *e)
 {
     (void)e;
-    pass_down(p, m, payload, len);
+    proxy_pass_down(p, m, payload, len);
     node_report(&p->node);
     return 0;
 }
@@ -161,11 +179,11 @@ static int on_report(struct proxy *p, const struct msg *m, const char *payload, 
 static int on_sweep(struct proxy *p, const struct msg *m, const char *payload, size_t len,
                     struct err *e)
 {
-    struct proxy_job *j = job_named(p, m, e);
+    struct proxy_job *j = proxy_job_named(p, m, e);
 
     if (e->code)
         return -1;
-    pass_down(p, m, payload, len);
+    proxy_pass_down(p, m, payload, len);
     if (j)
         proxy_job_sweep(j);
     return 0;
@@ -174,11 +192,11 @@ static int on_sweep(struct proxy *p, const struct msg *m, const char *payload, s
 static int on_close_streams(struct proxy *p, const struct msg *m, const char *payload,
                             size_t len, struct err *e)
 {
-    struct proxy_job *j = job_named(p, m, e);
+    struct proxy_job *j = proxy_job_named(p, m, e);
 
     if (e->code)
         return -1;
-    pass_down(p, m, payload, len);
+    proxy_pass_down(p, m, payload, len);
     if (j)
         proxy_job_close_streams(j);
     return 0;
@@ -188,7 +206,7 @@ static int on_finish(struct proxy *p, const struct msg *m, const char *payload, 
                      struct err *e)
 {
     (void)e;
-    pass_down(p, m, payload, len);
+    proxy_pass_down(p, m, payload, len);
     proxy_finish(p);
     return 0;
 }
@@ -231,6 +249,8 @@ static const struct {
     { "sweep", on_sweep, false }, { "close-streams", on_close_streams, false },
     { "finish", on_finish, true }, { "stdin", on_stdin, false },
     { "job", on_job, false }, { "job-end", on_job_end, false },
+    { "iof-watch", on_watch, false },
+    { "survey", proxy_survey, false },
 };
 
 static int message_from_above(void *host, struct link *l, const struct msg *m,
@@ -269,7 +289,7 @@ static void room_above(void *host, struct link *l)
         remotes_room(&p->below);
     if (p->peer)
         TAILQ_FOREACH(j, &p->jobs, in_proxy)
-            places_go_on(&j->places);
+            proxy_job_room(j);
 }
 
 const struct link_ops proxy_link_ops = {
@@ -282,12 +302,8 @@ const struct link_ops proxy_link_ops = {
 static void pass_up(struct proxy *p, struct remote *r, enum link_class c, const struct msg *m,
                     const char *payload, size_t len)
 {
-    struct msg *out = proxy_message(p, m->cmd);
-
-    for (size_t i = 0; i < m->n; i++)
-        if (strcmp(m->pairs[i].key, "payload"))
-            msg_bytes(out, m->pairs[i].key, m->pairs[i].val, m->pairs[i].len);
-    link_message(p->up, c, out, payload, len, c == LINK_BULK && len ? r->link : NULL);
+    link_message(p->up, c, proxy_copy(p, m), payload, len,
+                 c == LINK_BULK && len ? r->link : NULL);
 }
 
 static int message_from_below(void *host, struct remote *r, const struct msg *m,
@@ -305,7 +321,7 @@ static int message_from_below(void *host, struct remote *r, const struct msg *m,
             return err_set(e, ERR_INVALID_ARG, "done before it was told to finish");
         p->left += (int)left;
         remote_done(r);
-    } else if (!strcmp(m->cmd, "out") || !strcmp(m->cmd, "quiet")) {
+    } else if (!strcmp(m->cmd, "out") || !strcmp(m->cmd, "iof") || !strcmp(m->cmd, "quiet")) {
         if (link_take(r->link, len, e) < 0)
             return -1;
         pass_up(p, r, LINK_BULK, m, payload, len);

@@ -65,6 +65,7 @@ struct remote {
     struct buf        words;             /* owned: what it said on stderr last */
     int               tries;
     size_t            held;              /* for its owner: bulk not granted again yet */
+    size_t            watched;           /* the same, of what is read along */
     size_t            held_data;         /* data that was taken while there was no room up */
     bool              claimed;           /* tcp: its proxy has logged in */
     bool              cut, silent;       /* the stream has ended; by silence */

@@ -170,7 +170,9 @@ static int run_launcher(struct remote *r, struct strlist *argv, const struct end
     int status;
     struct child_spec spec = { .path = path, .argv = argv->v, .envp = environ,
                                .in = theirs->in, .out = theirs->out, .err = theirs->err,
-                               .keep = -1, .user = r->all->args.user };
+                               .keep = -1, .user = r->all->args.user,
+                               /* so that the kernel shares processors out between them */
+                               .session = true };
 
     if (program_find(argv->v[0], NULL, NULL, getenv("PATH"), path, sizeof path, &status, e) < 0)
         return -1;

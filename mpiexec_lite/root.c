@@ -186,6 +186,7 @@ static void run(struct root *r)
     if (root_spread_init(r, &e) < 0)
         root_broken(r, EXIT_LAUNCHER, e.text);
     ev_run(r->loop, 0);
+    root_ext_linger(r);
 }
 
 /* Nothing stays: daemons of ranks go last; where the front end is gone, all goes. */
@@ -245,6 +246,7 @@ int root_run(const struct root_args *args)
     r->user = *args->user;
     TAILQ_INIT(&r->jobs);
     TAILQ_INIT(&r->timers);
+    TAILQ_INIT(&r->surveys);
     if (prepare(r, &e) < 0) {
         fprintf(stderr, "mpiexec_lite: %s\n", e.text);
     } else {

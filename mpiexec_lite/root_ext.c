@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+static const double LINGER = 0.25;
 static const double TOOLS_AFTER = 0.05;      /* seconds that a job is old before tools may come */
 
 static const char *op_hostname(void *host)
@@ -25,19 +26,6 @@ static double op_now(void *host)
     (void)host;
     clock_gettime(CLOCK_REALTIME, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static const char *op_job(void *host, size_t i, int *size)
-{
-    struct root *r = host;
-    struct root_job *j;
-
-    TAILQ_FOREACH(j, &r->jobs, in_root)
-        if (!i--) {
-            *size = j->launch.size;
-            return j->bundle.jobid;
-        }
-    return NULL;
 }
 
 /* For a reader who does not read, messages are lost rather than kept without end. */
@@ -61,8 +49,9 @@ static int op_log(void *host, enum ext_log to, int priority, const char *nspace,
     return ENOTSUP;
 }
 
-static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now, .job = op_job,
-                                        .log = op_log };
+static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now, .facts = &root_facts,
+                                        .watch = root_watch_output,
+                                        .output_room = root_output_room, .log = op_log };
 
 int root_ext_init(struct root *r, struct err *e)
 {
@@ -100,10 +89,42 @@ void root_ext_open(struct root *r)
     ev_timer_start(r->loop, &r->open_tools);
 }
 
+static void on_linger(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    (void)loop;
+    (void)revents;
+    *(bool *)w->data = true;
+}
+
+/* What ranks wrote last is for tools as well, if they take it: a tool that takes nothing
+ * for LINGER seconds is not waited for. */
+void root_ext_linger(struct root *r)
+{
+    size_t left = 0, before;
+    bool due = false;
+    ev_timer timer;
+
+    if (!r->tools)
+        return;
+    ev_prepare_stop(r->loop, &r->prepare);       /* which would end the loop at once */
+    ev_timer_init(&timer, on_linger, LINGER, LINGER);
+    timer.data = &due;
+    ev_timer_start(r->loop, &timer);
+    before = tools_unsent(r->tools) + ext_held(r->ext);
+    while ((left = tools_unsent(r->tools) + ext_held(r->ext)) > 0 && !(due && left == before)) {
+        if (due)
+            before = left;
+        due = false;
+        ev_run(r->loop, EVRUN_ONCE);
+    }
+    ev_timer_stop(r->loop, &timer);
+}
+
 void root_ext_clear(struct root *r)
 {
     if (r->loop)
         ev_timer_stop(r->loop, &r->open_tools);
     tools_free(r->tools);
     ext_free(r->ext);
+    root_surveys_clear(r);
 }

@@ -2,9 +2,11 @@
  * user), root_loop.c (the loop, signals, the end of the run), root_job.c (a job from its
  * start to its end), root_new.c (jobs that ranks start), root_single.c (a program that runs
  * already), root_hosts.c (hosts that come later), root_names.c (names beyond this launcher),
- * root_foreign.c (jobs of other launchers), root_node.c (ranks of this host and all output),
+ * root_foreign.c (jobs of other launchers), root_facts.c and root_survey.c (what extended commands
+ * ask about jobs and their processes), root_node.c (ranks of this host and all output),
  * root_spread.c (bringing up the servers of other nodes), root_tree.c (these servers),
- * root_told.c (what they tell) and root_input.c (stdin). */
+ * root_told.c (what they tell) and root_input.c (stdin), root_ext.c (extended commands and tools) and root_iof.c
+ * (tools that read along what ranks write). */
 #ifndef MPIEXEC_LITE_ROOT_IMPL_H
 #define MPIEXEC_LITE_ROOT_IMPL_H
 
@@ -16,6 +18,7 @@
 #include "mpiexec_lite/remote.h"
 #include "mpiexec_lite/root.h"
 #include "mpiexec_lite/starting.h"
+#include "pmix_ext/ext.h"
 
 #include <limits.h>
 
@@ -49,6 +52,12 @@ struct root_job {
     struct err        missing;   /* why the first of them does not run */
     bool              started, refused;  /* refused: its start failed */
     bool              closing_streams, followed, done;
+    struct known {
+        char *path, *wdir;       /* owned; of a block: its program, absolute; NULL: not yet */
+    }                *known;     /* owned; by block */
+    int               parent_rank;       /* who has started it */
+    unsigned          offset;    /* ranks of all jobs before */
+    double            since;     /* when it was started, s since 1970; 0: not yet */
     double            over, ended;       /* when the last rank ended, and when that, or a
                                             cause after it, was a failure; 0: not yet */
 };
@@ -61,6 +70,8 @@ struct asked {                   /* a job that is to be started */
 
 struct root_timer;
 TAILQ_HEAD(root_timers, root_timer);
+struct root_survey;
+TAILQ_HEAD(root_surveys, root_survey);
 
 struct root {
     const struct root_args *args;
@@ -71,6 +82,7 @@ struct root {
     struct root_jobs  jobs;
     struct root_job  *main;      /* of the command line; one of them */
     int               numbers;   /* the last number of a job */
+    unsigned          offset;    /* ranks of all jobs so far */
     struct asked     *asked;
     size_t            nasked, asked_cap;
     struct buf        bundle;    /* the main job, for the servers of other nodes */
@@ -82,6 +94,7 @@ struct root {
     struct naming    *naming;    /* the resident server for names; NULL: none */
     struct foreign   *foreign;   /* links to other launchers; NULL: there can be none */
     struct ext       *ext;       /* the extended commands */
+    struct root_surveys surveys;         /* that other servers have not answered yet */
     struct tools     *tools;     /* whose socket is open; NULL: it is not */
     ev_timer          open_tools;        /* it is to be */
     struct root_timers timers;   /* of the core */
@@ -212,7 +225,32 @@ void root_foreign_follow(struct root *r);
 /* root_ext.c */
 int  root_ext_init(struct root *r, struct err *e);
 void root_ext_open(struct root *r);              /* tools may connect from now on */
+void root_ext_linger(struct root *r);            /* at the end: tools take what is left */
 void root_ext_clear(struct root *r);             /* before the core */
+
+/* root_iof.c */
+void root_iof_init(struct root_job *j);          /* once it has its output */
+void root_output_room(void *host);
+void root_watch_output(void *host, const char *nspace, int rank, bool on);
+/* A message of a server below with what a watched rank has written. */
+int  root_take_watched(struct root *r, struct remote *from, const struct msg *m,
+                       const char *payload, size_t len, struct err *e);
+/* root_facts.c */
+extern const struct fact_ops root_facts;
+void root_facts_clear(struct root_job *j);
+/* What a block executes on another host: told once. */
+void root_facts_program(struct root_job *j, size_t app, const char *path, size_t len);
+/* The state of a rank that runs, or is to. */
+pmix_proc_state_t root_facts_state(pid_t pid, enum pmi_phase pmi);
+
+/* root_survey.c */
+int  root_survey(void *host, unsigned id, const void *job, int node, bool usage);
+void root_survey_stop(void *host, unsigned id);
+/* A server has answered: 0, or -1 and e.  It is lost. */
+int  root_survey_take(struct root *r, unsigned id, int position, const char *payload,
+                      size_t len, struct err *e);
+void root_survey_lost(struct root *r, int position);
+void root_surveys_clear(struct root *r);
 
 /* root_node.c */
 extern const struct node_ops root_node_ops;

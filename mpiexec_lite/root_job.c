@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* How long pipes that outlived the last rank are waited for (what holds them may
  * have something to say), and how long after a failure. */
@@ -187,6 +188,8 @@ int root_job_init(struct root_job *j, struct err *e)
     if (init_launch(j, e) < 0 || init_at(j, e) < 0 || crew_init(&j->crew, &r->node, &args, e) < 0)
         return -1;
     j->crew.output = output_new(&out, e);
+    if (j->crew.output)
+        root_iof_init(j);
     return j->crew.output ? 0 : -1;
 }
 
@@ -200,6 +203,7 @@ void root_job_free(struct root_job *j)
         free(j->programs);
         bundle_clear(&j->bundle);
     }
+    root_facts_clear(j);
     free(j->at);
     starting_clear(&j->starting);
     TAILQ_REMOVE(&j->root->jobs, j, in_root);
@@ -227,6 +231,9 @@ void root_job_start(struct root_job *j)
     struct err e = { 0 };
 
     j->started = true;
+    j->since = (double)time(NULL);
+    j->offset = r->offset;
+    r->offset += (unsigned)j->launch.size;
     if (mixed && j->crew.job)
         job_set_mixed(j->crew.job);
     root_names_add(j);

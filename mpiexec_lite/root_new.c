@@ -331,6 +331,7 @@ static void start(struct root_job *j, const struct root_job *parent, struct spaw
              spawn_rank(s), parent->bundle.jobid);
     output_mind_lines(r->main->crew.output);
     j->spawn = s;
+    j->parent_rank = spawn_rank(s);
     root_job_start(j);
     settle(j);
 }

@@ -72,6 +72,11 @@ static int on_out(struct root *r, const struct told *t, struct err *e)
     return root_take_output(r, t->from, t->m, t->payload, t->len, e);
 }
 
+static int on_watched(struct root *r, const struct told *t, struct err *e)
+{
+    return root_take_watched(r, t->from, t->m, t->payload, t->len, e);
+}
+
 static int on_ended(struct root *r, const struct told *t, struct err *e)
 {
     const char *at = t->payload;
@@ -239,6 +244,15 @@ static int on_trace(struct root *r, const struct told *t, struct err *e)
     return 0;
 }
 
+static int on_surveyed(struct root *r, const struct told *t, struct err *e)
+{
+    long long id;
+
+    if (msg_number(t->m, "id", 1, UINT32_MAX, &id, e) < 0)
+        return -1;
+    return root_survey_take(r, (unsigned)id, t->position, t->payload, t->len, e);
+}
+
 static int on_stdin_taken(struct root *r, const struct told *t, struct err *e)
 {
     long long bytes;
@@ -265,14 +279,15 @@ static const struct row {
     int       (*run)(struct root *r, const struct told *t, struct err *e);
     enum needs  needs;
 } rows[] = {
-    { "out", on_out, NOTHING }, { "started", on_started, POSITION },
+    { "out", on_out, NOTHING }, { "iof", on_watched, NOTHING },
+    { "started", on_started, POSITION },
     { "quiet", on_quiet, POSITION }, { "ended", on_ended, NOTHING },
     { "event", on_event, NOTHING }, { "connected", on_connected, POSITION },
     { "ready", on_ready, POSITION }, { "failed", on_failed, POSITION },
     { "lost", on_lost, POSITION }, { "done", on_done, NOTHING },
     { "broken", on_broken, NOTHING }, { "tell", on_tell, NOTHING },
     { "trace", on_trace, NOTHING }, { "stdin-taken", on_stdin_taken, POSITION },
-    { "stdin-closed", on_stdin_closed, POSITION },
+    { "stdin-closed", on_stdin_closed, POSITION }, { "surveyed", on_surveyed, POSITION },
 };
 
 static const struct row *find_row(const char *cmd)

@@ -63,6 +63,7 @@ static void lose(struct root *r, int position)
     TAILQ_FOREACH(j, &r->jobs, in_root)
         root_job_lose(j, position);
     root_input_closed(r, position);
+    root_survey_lost(r, position);
 }
 
 void root_server_lost(struct root *r, int position, const char *why)

@@ -123,6 +123,16 @@ struct tools *tools_new(const struct tools_args *args, struct err *e)
     return t;
 }
 
+size_t tools_unsent(const struct tools *t)
+{
+    const struct tool *x;
+    size_t n = 0;
+
+    TAILQ_FOREACH(x, &t->list, in_tools)
+        n += x->conn.out.len;
+    return n;
+}
+
 void tools_free(struct tools *t)
 {
     struct tool *x;

@@ -24,6 +24,8 @@ struct tools_args {
 
 /* NULL and e. */
 struct tools *tools_new(const struct tools_args *args, struct err *e);
+/* Bytes that tools have not taken yet. */
+size_t        tools_unsent(const struct tools *t);
 void          tools_free(struct tools *t);       /* NULL is fine */
 
 #endif

@@ -2,7 +2,7 @@
  * answers.
  *
  * A question is sent on by every server that cannot answer it, under a number of its own,
- * and the answer comes back the same way.  What is asked: ask_key.c, ask_root.c. */
+ * and the answer comes back the same way.  What is asked: ask_key.c, held.c, ask_root.c. */
 #include "pmi2/ask_impl.h"
 
 #include <stdlib.h>
@@ -203,6 +203,8 @@ int ask_answer(struct peer *p, struct job *j, const struct msg *m, const char *p
     a = find_ask(j->server, (unsigned)id);
     if (!a || a->job != j)
         return err_set(e, ERR_INVALID_ARG, "no question %lld", id);
+    if (a->held)
+        return held_answer(a, payload, len, e);
     if (a->key) {
         if (share_take_answer(j, payload, len, e) < 0)
             return -1;

@@ -1,5 +1,6 @@
 /* ask_impl.h - what ask.c (who waits for which question, and the answers), ask_key.c
- * (questions about a key) and ask_root.c (commands that the root carries out) share. */
+ * (questions about a key), held.c (about all that a release has held) and ask_root.c
+ * (commands that the root carries out) share. */
 #ifndef PMI2_ASK_IMPL_H
 #define PMI2_ASK_IMPL_H
 
@@ -16,6 +17,7 @@ struct ask {
     struct job    *job;
     unsigned       id;
     char          *key;                  /* owned; NULL: about something else */
+    bool           held;                 /* about what is held */
     struct waiters waiters;              /* requests of ranks here */
     SLIST_HEAD(, asker) below;
 };
@@ -35,5 +37,17 @@ struct ask *ask_below(struct peer *p, struct job *j, unsigned id, struct err *e)
 /* ask_key.c: the answer (len 0: there is no such key), which is in j->kvs already; a is
  * freed. */
 void answer_key(struct ask *a, const char *payload, size_t len);
+/* Tell a server below: the data that it has asked for, or (len 0) that there is none. */
+void tell_data(struct peer *p, struct job *j, unsigned id, const char *data, size_t len);
+/* Held data has come, and a request that has waited for it goes on: it is answered, or
+ * waits for what is said of its key. */
+void ask_key_next(struct request *rq);
+
+/* held.c: the question that is under way, or a new one; NULL: no memory. */
+struct ask *held_question(struct job *j);
+/* A server below asks that.  0, or -1 and e. */
+int  held_get(struct peer *p, struct job *j, unsigned id, struct err *e);
+/* The answer (len 0: nothing is held); a is freed.  0, or -1 and e. */
+int  held_answer(struct ask *a, const char *data, size_t len, struct err *e);
 
 #endif

@@ -2,7 +2,8 @@
  *
  * Equal questions about a key share one message.  The answer brings the whole
  * block of data that the key belongs to, and every server on the way keeps it.
- * A key that the root does not have is remembered until the next release. */
+ * A key that the root does not have is remembered until the next release.  Where data is
+ * held (held.c), that is asked for first. */
 #include "pmi2/ask_impl.h"
 
 #include <stdlib.h>
@@ -47,12 +48,13 @@ enum outcome ask_key(struct request *rq, const char *key, struct err *e)
 {
     struct job *j = request_job(rq);
     struct request *kept = NULL;
-    struct ask *a;
+    struct ask *a = NULL;
 
     if (known_missing(j, key))
         return NOT_FOUND;
     rq->text[0] = strdup(key);
-    a = rq->text[0] ? question(j, key) : NULL;
+    if (rq->text[0])
+        a = j->held_due ? held_question(j) : question(j, key);
     if (a)
         kept = request_park(rq, &a->waiters, e);
     else
@@ -63,16 +65,14 @@ enum outcome ask_key(struct request *rq, const char *key, struct err *e)
     return kept ? PARKED : FAILED;
 }
 
-/* Tell a server below: the block of the key, or (len 0) that there is none. */
-static void tell_block(struct peer *p, struct job *j, unsigned id, const char *block,
-                       size_t len)
+void tell_data(struct peer *p, struct job *j, unsigned id, const char *data, size_t len)
 {
     struct server *s = j->server;
 
     peer_message(j, "answer");
     msg_int(&s->out, "id", id);
     msg_int(&s->out, "rc", len ? 0 : 1);
-    peer_send(p, block, len);
+    peer_send(p, data, len);
 }
 
 static void tell_entry(struct peer *p, struct job *j, unsigned id,
@@ -81,7 +81,7 @@ static void tell_entry(struct peer *p, struct job *j, unsigned id,
     struct buf block = BUF_INIT;
 
     share_add_block(j, found, &block);
-    tell_block(p, j, id, buf_bytes(&block), block.failed ? 0 : block.len);
+    tell_data(p, j, id, buf_bytes(&block), block.failed ? 0 : block.len);
     buf_clear(&block);
 }
 
@@ -95,13 +95,15 @@ int ask_get(struct peer *p, struct job *j, const struct msg *m, const char *payl
 
     (void)payload;
     (void)len;
-    if (!key || strlen(key) > LIMIT_KEY || msg_number(m, "id", 0, UINT32_MAX, &id, e) < 0)
-        return err_set(e, ERR_INVALID_ARG, "a key and its number wanted");
+    if ((key && strlen(key) > LIMIT_KEY) || msg_number(m, "id", 0, UINT32_MAX, &id, e) < 0)
+        return err_set(e, ERR_INVALID_ARG, "a number, and a key that may be one, wanted");
     j->asked++;
+    if (!key)
+        return held_get(p, j, (unsigned)id, e);
     if (share_find_known(j, key, &found))
         tell_entry(p, j, (unsigned)id, &found);
     else if (known_missing(j, key))
-        tell_block(p, j, (unsigned)id, NULL, 0);
+        tell_data(p, j, (unsigned)id, NULL, 0);
     else if (!(a = question(j, key)) || add_asker(a, p, (unsigned)id) < 0)
         return err_set(e, ERR_NOMEM, "no memory to ask for a key");
     return 0;
@@ -117,6 +119,25 @@ static void answer_rank(struct request *rq, const struct kvs_entry *found)
     request_finish(rq, found ? REPLY : NOT_FOUND, &e);
 }
 
+void ask_key_next(struct request *rq)
+{
+    struct job *j = request_job(rq);
+    struct kvs_entry found;
+    struct ask *a;
+    struct err e;
+
+    if (kvs_get(j->kvs, rq->text[0], &found)) {
+        answer_rank(rq, &found);
+    } else if (known_missing(j, rq->text[0])) {
+        answer_rank(rq, NULL);
+    } else if ((a = question(j, rq->text[0]))) {
+        request_await(rq, &a->waiters);
+    } else {
+        err_set(&e, ERR_NOMEM, "no memory to ask for a key");
+        request_finish(rq, FAILED, &e);
+    }
+}
+
 /* The answer goes on as it came: what this node has put itself since is not known to the
  * root yet, and not theirs.  Ranks here are told what there is here now. */
 void answer_key(struct ask *a, const char *payload, size_t len)
@@ -130,7 +151,7 @@ void answer_key(struct ask *a, const char *payload, size_t len)
     if (!len)
         remember_missing(j, a->key);
     SLIST_FOREACH(x, &a->below, next)
-        tell_block(x->peer, j, x->id, payload, len);
+        tell_data(x->peer, j, x->id, payload, len);
     while ((rq = TAILQ_FIRST(&a->waiters.list)))
         answer_rank(rq, there ? &found : NULL);
     ask_free(a);

@@ -129,6 +129,9 @@ struct job {
                                         release */
     unsigned       used_below;       /* servers below where it was */
     bool           pushed;           /* root: the last data went with its release */
+    struct buf     held;             /* data of release held_seq; empty: it is not here */
+    unsigned long long held_seq;     /* the release whose data is held; 0: none is */
+    bool           held_due;         /* it is to be asked for, above */
     unsigned       asked;            /* root: questions about keys since then */
     uint32_t       open;             /* block of kvs for the puts of this node that have not
                                         gone up yet; 0: none */
@@ -225,11 +228,17 @@ void server_log(struct server *s, enum log_level level, struct member *m,
 /* A copy that lasts, in conn order; waits is the list it joins, or NULL.  NULL
  * and e when too many are parked or there is no memory. */
 struct request *request_park(struct request *rq, struct waiters *w, struct err *e);
+/* A parked request waits for something else now. */
+void request_await(struct request *rq, struct waiters *w);
 /* Answer a request that was not parked (o is REPLY, NOT_FOUND or FAILED); the
  * answer may have to wait for its turn. */
 void request_answer(struct request *rq, enum outcome o, const struct err *e);
 /* Answer a parked request and free it, once its turn has come. */
 void request_finish(struct request *rq, enum outcome o, const struct err *e);
+/* The same with a whole frame that the caller has made, beginning with request_message. */
+void request_finish_frame(struct request *rq, const char *frame, size_t len);
+/* The beginning of a message of PMI-2 that answers it: name and thread id. */
+struct msg *request_message(struct request *rq);
 /* Forget a parked request without an answer. */
 void request_free(struct request *rq);
 void waiters_init(struct waiters *w);
@@ -242,6 +251,8 @@ static inline struct job *request_job(struct request *rq) { return rq->conn->job
 
 /* Send bytes of a reply. */
 void conn_send(struct conn *c, const char *data, size_t len);
+/* Send what is gathered while it is read, so that c->queued is what waits. */
+void conn_flush(struct conn *c);
 /* Bind a PMI_PORT connection to a rank: 0, or -1 and e. */
 int  conn_claim(struct conn *c, long long rank, struct err *e);
 /* The connection cannot go on. */
@@ -335,9 +346,9 @@ void share_known(struct job *j, uint32_t last);
 int  share_take_up(struct job *j, const char *data, size_t len, struct err *e);
 int  share_take_down(struct job *j, const char *data, size_t len, struct err *e);
 int  share_take_answer(struct job *j, const char *data, size_t len, struct err *e);
-/* At the root: whether new data is to go with the release that is being made.  It does
- * as long as somebody looks at it. */
-bool share_push(struct job *j);
+/* At the root: what goes with the release of this number, that is being made: new data, as
+ * long as somebody looks at it, or the names of keys that were put again. */
+struct buf *share_release(struct job *j, unsigned long long seq);
 /* What there is here of a key: 1 and *out, valid until the next put or message; or 0. */
 int  share_find(struct job *j, const char *key, struct kvs_entry *out);
 /* The same for another server: without what is not known to have been released, which
@@ -356,6 +367,14 @@ struct share_record { int src; const char *key, *value; size_t len; bool drop, f
 int  share_next(const char **data, size_t *len, struct share_record *r, struct err *e);
 /* Append this entry, and what lies in the same block, up to LIMIT_ANSWER bytes. */
 void share_add_block(struct job *j, const struct kvs_entry *found, struct buf *out);
+
+/* --- data that is held (held.c) --- */
+
+/* At the root: j->news stays for who asks; or what was held does no longer. */
+void held_keep(struct job *j, unsigned long long seq);
+void held_drop(struct job *j);
+/* A release says: that one's data is held; 0: none is. */
+void held_told(struct job *j, unsigned long long seq);
 
 /* --- questions to the root (ask.c and ask_*.c) --- */
 

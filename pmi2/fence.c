@@ -135,12 +135,16 @@ static void root_release(struct fence *f)
         f->ring = (struct buf)BUF_INIT;
         data = &ring;
     } else {
-        data = share_push(j) ? &j->news : &j->again;
+        data = share_release(j, j->seq + 1);
         share_send_head(j, data);
     }
     j->seq++;
     if (!TAILQ_EMPTY(&j->server->down)) {
-        msg_int(fence_message(j, "fence-out", &id, &text), "seq", (long long)j->seq);
+        struct msg *m = fence_message(j, "fence-out", &id, &text);
+
+        msg_int(m, "seq", (long long)j->seq);
+        if (f->kind != FENCE_RING && j->held_seq)
+            msg_int(m, "held", (long long)j->held_seq);
         peers_send_down(j->server, buf_bytes(data), data->len);
     }
     if (f->kind != FENCE_RING)
@@ -296,8 +300,11 @@ static void released(struct fence *f, const char *data, size_t len)
 int fence_out(struct job *j, const struct fence_msg *in, struct err *e)
 {
     struct fence *f;
+    long long held = 0;
     int rc = 0;
 
+    if (msg_find(in->m, "held") && msg_number(in->m, "held", 1, LLONG_MAX, &held, e) < 0)
+        return -1;
     peers_pass_down(j, in->m, in->payload, in->len);
     j->seq = in->seq;
     f = fence_find(j, &in->id);
@@ -305,6 +312,7 @@ int fence_out(struct job *j, const struct fence_msg *in, struct err *e)
         share_known(j, f && f->sent ? f->last : 0);
         rc = share_take_down(j, in->payload, in->len, e);
         share_released(j);
+        held_told(j, (unsigned long long)held);
     }
     if (f && rc == 0)
         released(f, in->payload, in->len);

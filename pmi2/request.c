@@ -51,6 +51,14 @@ struct request *request_park(struct request *rq, struct waiters *w, struct err *
     return kept;
 }
 
+void request_await(struct request *rq, struct waiters *w)
+{
+    if (rq->waits)
+        TAILQ_REMOVE(&rq->waits->list, rq, in_wait);
+    rq->waits = w;
+    TAILQ_INSERT_TAIL(&w->list, rq, in_wait);
+}
+
 void reply_text(struct request *rq, int field, const char *s, size_t len)
 {
     rq->field[field] = (struct value){ .s = s, .len = len };
@@ -210,15 +218,18 @@ void request_answer(struct request *rq, enum outcome o, const struct err *e)
         give_up(c);
 }
 
-void request_finish(struct request *rq, enum outcome o, const struct err *e)
+static void wait_no_more(struct request *rq)
+{
+    if (rq->waits)
+        TAILQ_REMOVE(&rq->waits->list, rq, in_wait);
+    rq->waits = NULL;
+}
+
+/* Its reply is made: send it when its turn has come. */
+static void deliver(struct request *rq)
 {
     struct conn *c = rq->conn;
 
-    if (rq->waits) {
-        TAILQ_REMOVE(&rq->waits->list, rq, in_wait);
-        rq->waits = NULL;
-    }
-    format_reply(rq, o, e, &rq->reply);
     if (rq->reply.failed) {
         give_up(c);
         return;
@@ -230,4 +241,28 @@ void request_finish(struct request *rq, enum outcome o, const struct err *e)
     }
     conn_send(c, buf_bytes(&rq->reply), rq->reply.len);
     request_free(rq);
+}
+
+void request_finish(struct request *rq, enum outcome o, const struct err *e)
+{
+    wait_no_more(rq);
+    format_reply(rq, o, e, &rq->reply);
+    deliver(rq);
+}
+
+void request_finish_frame(struct request *rq, const char *frame, size_t len)
+{
+    wait_no_more(rq);
+    buf_add(&rq->reply, frame, len);
+    deliver(rq);
+}
+
+struct msg *request_message(struct request *rq)
+{
+    struct msg *m = &rq->conn->server->out;
+
+    msg_start(m, rq->cmd->reply[WIRE_2]);
+    if (*rq->thrid)
+        msg_str(m, "thrid", rq->thrid);
+    return m;
 }

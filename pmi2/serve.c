@@ -159,6 +159,12 @@ void conn_send(struct conn *c, const char *data, size_t len)
         c->queued = send_out(c, data, len);
 }
 
+void conn_flush(struct conn *c)
+{
+    if (c->reading)
+        send_batch(c);
+}
+
 void conn_drained(struct conn *c, size_t queued)
 {
     conn_resume(c, queued);

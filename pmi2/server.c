@@ -50,6 +50,7 @@ static void job_free(struct job *j)
     buf_clear(&j->late);
     buf_clear(&j->news);
     buf_clear(&j->again);
+    buf_clear(&j->held);
     buf_clear(&j->gone_news);
     buf_clear(&j->dead_news);
     free(j->ranks);
@@ -282,8 +283,6 @@ struct job *server_add_job(struct server *s, const struct job_spec *spec, struct
     j->server = s;
     j->size = spec->size;
     j->universe = spec->universe;
-    j->pushed = true;                    /* the first data is taken for wanted */
-    j->used_below = is_root(s);
     j->kvs = kvs_new(s->seed, LIMIT_KVS_BYTES);
     j->node = kvs_new(s->seed, LIMIT_NODE_BYTES);
     j->link = spec->link;
@@ -333,7 +332,7 @@ const char *job_id(const struct job *j) { return j->id; }
 void *job_link(const struct job *j) { return j->link; }
 const char *job_mapping(const struct job *j) { return j->mapping; }
 void job_set_mixed(struct job *j) { j->mixed = true; }
-size_t job_kvs_bytes(const struct job *j) { return kvs_bytes(j->kvs) + j->late.len; }
+size_t job_kvs_bytes(const struct job *j) { return kvs_bytes(j->kvs) + j->late.len + j->held.len; }
 int member_rank(const struct member *m) { return m->rank; }
 struct job *member_job(const struct member *m) { return m->job; }
 bool member_ever_initialized(const struct member *m) { return m->initialized; }

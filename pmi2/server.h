@@ -128,8 +128,8 @@ struct server_options {
     uid_t  uid;              /* whose processes the ranks are */
     gid_t  gid;
     size_t release_bytes;    /* new data of a fence up to so many bytes is sent to all
-                                servers with its release; more is fetched when it is
-                                asked for */
+                                servers with its release, if they want it; what is not is
+                                fetched when it is asked for */
 };
 
 /* NULL with errno when there is no memory. */

@@ -1,10 +1,11 @@
 /* share.c - the key-value space of a job that has several servers.
  *
  * What ranks put goes to the root with the next fence (fence.c); the root decides
- * what exists.  If the new data of a fence is little (release_bytes), and somebody
- * looked at what came the last time, all servers get it with the release.  Otherwise
- * they get the keys that were put again, to drop what they have of them, and ask for
- * the others when a rank does (ask_key.c).
+ * what exists.  If the new data of a fence is little (release_bytes), and somebody has
+ * asked for, or looked at, what was there the last time, all servers get it with the
+ * release.  Otherwise they get the keys that were put again, to drop what they have of
+ * them, and ask for the others when a rank does: for little data in one (held.c), else
+ * key by key (ask_key.c).
  *
  * What comes down is kept as it came, and only looked through while few ask: most
  * ranks want little of what all have put.  When more is asked for, it is put into the
@@ -228,15 +229,17 @@ int share_take_up(struct job *j, const char *data, size_t len, struct err *e)
 
 /* --- both ways -------------------------------------------------------- */
 
-bool share_push(struct job *j)
+struct buf *share_release(struct job *j, unsigned long long seq)
 {
-    bool push = !j->news_big && (j->pushed ? j->used_below > 0 : j->asked > 0);
-
-    if (j->news.len || j->news_big) {
-        j->pushed = push;
-        j->used_below = j->asked = 0;
-    }
-    return push;
+    if (!j->news.len && !j->news_big)
+        return &j->again;
+    j->pushed = !j->news_big && (j->pushed ? j->used_below > 0 : j->asked > 0);
+    j->used_below = j->asked = 0;
+    if (j->pushed || j->news_big || j->news.len > LIMIT_ANSWER)
+        held_drop(j);
+    else
+        held_keep(j, seq);
+    return j->pushed ? &j->news : &j->again;
 }
 
 int share_data(struct peer *p, struct job *j, const struct msg *m, const char *payload,

@@ -106,13 +106,14 @@ int share_take_answer(struct job *j, const char *data, size_t len, struct err *e
 {
     struct kvs_entry old;
     struct share_record r;
+    uint32_t block;
 
     if (check_records(j, data, len, e) < 0)
         return -1;
     share_settle(j);
-    kvs_block_new(j->kvs);
-    while (share_next(&data, &len, &r, NULL) > 0)
-        if (!r.drop && !kvs_get(j->kvs, r.key, &old))
+    block = kvs_block_new(j->kvs);
+    while (share_next(&data, &len, &r, NULL) > 0)        /* of a key the last one counts */
+        if (!r.drop && (!kvs_get(j->kvs, r.key, &old) || old.block == block))
             share_store(j, away(r.src), r.key, r.value, r.len, r.fixed, NULL);
     return 0;
 }

@@ -11,7 +11,9 @@
 #define STATUS        { .name = { { NULL }, { "status" } }, .always = "0" }
 #define FIELDS_END    { .always = NULL }
 
-static const struct arg connect_args[] = { TEXT("name"), TEXT("version"), END };
+static const struct arg connect_args[] = {
+    TEXT("name"), TEXT("version"), { .name = { NULL, "payload" }, .type = ARG_BOOL }, END
+};
 static const struct field connect_fields[] = {
     STATUS, FIELD("nspace"), FIELD("rank"), FIELD("server"), FIELDS_END
 };
@@ -24,6 +26,21 @@ static const struct field query_fields[] = { STATUS, FIELD("results"), FIELDS_EN
 static const struct arg log_args[] = { NEEDED("data"), TEXT("directives"), END };
 static const struct field log_fields[] = { STATUS, FIELD("results"), FIELDS_END };
 
+static const struct arg pull_args[] = {
+    NEEDED("procs"),
+    { .name = { NULL, "channel" }, .type = ARG_INT, .required = ON(WIRE_2), .max = UINT16_MAX },
+    TEXT("directives"), END
+};
+static const struct field pull_fields[] = { STATUS, FIELD("id"), FIELDS_END };
+static const struct arg id_args[] = {
+    { .name = { NULL, "id" }, .type = ARG_INT, .required = ON(WIRE_2), .max = UINT32_MAX }, END
+};
+static const struct field status_fields[] = { STATUS, FIELDS_END };
+static const struct arg peers_args[] = { TEXT("node"), TEXT("nspace"), END };
+static const struct field peers_fields[] = { STATUS, FIELD("procs"), FIELDS_END };
+static const struct arg nodes_args[] = { TEXT("nspace"), END };
+static const struct field nodes_fields[] = { STATUS, FIELD("nodes"), FIELDS_END };
+
 const struct command ext_commands[] = {
     { { NULL, "pmix-tool-connect" }, { NULL, "pmix-tool-connect-response" },
       IN(CONN_GREETED), FROM_TOOL, connect_args, connect_fields, ext_tool_connect },
@@ -33,5 +50,13 @@ const struct command ext_commands[] = {
       IN_SERVICE, FROM_TOOL, query_args, query_fields, ext_query },
     { { NULL, "pmix-log" }, { NULL, "pmix-log-response" },
       IN_SERVICE, FROM_TOOL, log_args, log_fields, ext_log },
+    { { NULL, "pmix-iof-pull" }, { NULL, "pmix-iof-pull-response" },
+      IN_SERVICE, FROM_TOOL, pull_args, pull_fields, ext_iof_pull },
+    { { NULL, "pmix-iof-deregister" }, { NULL, "pmix-iof-deregister-response" },
+      IN_SERVICE, FROM_TOOL, id_args, status_fields, ext_iof_deregister },
+    { { NULL, "pmix-resolve-peers" }, { NULL, "pmix-resolve-peers-response" },
+      IN_SERVICE, FROM_TOOL, peers_args, peers_fields, ext_resolve_peers },
+    { { NULL, "pmix-resolve-nodes" }, { NULL, "pmix-resolve-nodes-response" },
+      IN_SERVICE, FROM_TOOL, nodes_args, nodes_fields, ext_resolve_nodes },
 };
 const size_t ext_command_count = sizeof ext_commands / sizeof *ext_commands;

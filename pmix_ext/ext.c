@@ -25,6 +25,7 @@ struct session *session_of(struct request *rq, struct err *e)
     }
     s->ext = x;
     s->conn = c;
+    TAILQ_INIT(&s->parts);
     conn_party(c, &s->who);
     c->layer = s;
     TAILQ_INSERT_TAIL(&x->sessions, s, in_ext);
@@ -33,6 +34,8 @@ struct session *session_of(struct request *rq, struct err *e)
 
 static void session_free(struct session *s)
 {
+    iof_forget(s);
+    parts_forget(s);
     s->conn->layer = NULL;
     TAILQ_REMOVE(&s->ext->sessions, s, in_ext);
     free(s);
@@ -48,13 +51,18 @@ static void conn_gone(void *layer, struct conn *c)
 static void conn_has_room(void *layer, struct conn *c)
 {
     (void)layer;
-    (void)c;
+    if (!c->layer)
+        return;
+    iof_drained(c->layer);
+    parts_room(c->layer);
 }
 
 static void job_gone(void *layer, struct job *j)
 {
-    (void)layer;
-    (void)j;
+    struct ext *x = layer;
+
+    surveys_forget_job(x, j->id);        /* who waited for one may now begin to answer */
+    queries_forget_job(x, j->id);
 }
 
 static void timer_due(void *layer, unsigned id)
@@ -125,7 +133,10 @@ struct ext *ext_new(struct server *s, const struct ext_ops *ops, void *host, str
     }
     *x = (struct ext){ .server = s, .ops = *ops, .host = host };
     TAILQ_INIT(&x->sessions);
+    TAILQ_INIT(&x->surveys);
+    TAILQ_INIT(&x->queries);
     TAILQ_INIT(&x->afters);
+    TAILQ_INIT(&x->pulls);
     if (server_add_commands(s, ext_commands, ext_command_count, e) < 0) {
         free(x);
         return NULL;

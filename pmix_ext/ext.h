@@ -11,6 +11,7 @@
 #define PMIX_EXT_EXT_H
 
 #include "pmi2/server.h"
+#include "pmix_ext/facts.h"
 
 struct ext;
 
@@ -21,8 +22,12 @@ struct ext_ops {
     const char *(*hostname)(void *host);
     /* Wall clock, seconds since 1970. */
     double (*now)(void *host);
-    /* The id of the i-th job that runs, and its number of ranks; NULL: there are no more. */
-    const char *(*job)(void *host, size_t i, int *size);
+    /* Show (ext_output) what this rank of a job, or with -1 all of its ranks, write from now
+     * on; or not any more.  The job may have ended. */
+    void (*watch)(void *host, const char *nspace, int rank, bool on);
+    /* What ranks that are watched write can be taken again (ext_output_full). */
+    void (*output_room)(void *host);
+    const struct fact_ops *facts;        /* borrowed */
     /* A line for a log, without its end, safe to show; nspace: who says it.  0, or an errno;
      * ENOTSUP: there is no such log. */
     int (*log)(void *host, enum ext_log to, int priority, const char *nspace, const char *line,
@@ -31,7 +36,21 @@ struct ext_ops {
 
 /* Adds its commands to the server, which it is then a part of.  NULL and e. */
 struct ext *ext_new(struct server *s, const struct ext_ops *ops, void *host, struct err *e);
+/* Of a survey that the host was asked for (facts.h): a rank, usage NULL if that was not
+ * wanted; the memory of the server itself, bytes; its end. */
+void        ext_seen(struct ext *x, unsigned id, int rank, const struct fact_seen *seen,
+                     const struct fact_usage *usage);
+void        ext_seen_server(struct ext *x, unsigned id, int node, uint64_t rss);
+void        ext_survey_over(struct ext *x, unsigned id);
 /* Before the server is freed, its connections are gone or go without it. */
 void        ext_free(struct ext *x);
+
+/* A rank that is watched has written bytes; len 0: it writes no more. */
+void        ext_output(struct ext *x, const char *nspace, int rank, bool errors,
+                       const char *data, size_t len);
+/* Ranks that are watched are to wait, until ops.output_room. */
+bool        ext_output_full(const struct ext *x);
+/* Bytes that are put aside for connections that do not take them. */
+size_t      ext_held(const struct ext *x);
 
 #endif

@@ -9,6 +9,9 @@
 #include "pmi2/core.h"
 #include "pmix_ext/after.h"
 #include "pmix_ext/ext.h"
+#include "pmix_ext/parts.h"
+#include "pmix_ext/query.h"
+#include "pmix_ext/survey.h"
 
 #include <jansson.h>
 
@@ -22,19 +25,29 @@ struct session {                         /* what the layer knows of a connection
     struct ext  *ext;                    /* borrowed */
     struct conn *conn;                   /* borrowed */
     struct party who;
+    bool         payload;                /* it takes bytes behind a frame */
+    struct parts_list parts;             /* owned: replies that are on their way */
     double       log_at, log_left;       /* pmix-log: when it came last; bytes it may write */
 };
 TAILQ_HEAD(sessions, session);
+
+struct pull;
+TAILQ_HEAD(pulls, pull);
 
 struct ext {
     struct server  *server;              /* borrowed */
     struct ext_ops  ops;
     void           *host;
     struct sessions sessions;            /* owned */
+    struct surveys  surveys;             /* that run; theirs who wait */
+    unsigned        survey_id;           /* of the last one */
+    struct queries  queries;             /* being answered */
     struct afters   afters;              /* that run; theirs who wait */
     unsigned        tools;               /* numbers given to tools so far */
     uint64_t        gathered[EXT_GATHERED];      /* pmix-log: sums of texts of late */
     size_t          ngathered;
+    struct pulls    pulls;               /* owned: of output */
+    unsigned        pull_id;             /* of the last one */
     struct buf      text;                /* a reply's, until it is made */
 };
 
@@ -56,6 +69,14 @@ enum outcome ext_refuse(struct request *rq, int status);
  * the reference.  REPLY, or FAILED: no memory. */
 enum outcome reply_json(struct request *rq, int field, json_t *value, struct err *e);
 
-command_fn ext_tool_connect, ext_capabilities, ext_query, ext_log;
+/* serve_iof.c: a connection ends; it can take more. */
+void iof_forget(struct session *s);
+void iof_drained(struct session *s);
+
+/* The node that the caller is on; -1: none that has ranks. */
+int session_node(const struct session *s);
+
+command_fn ext_tool_connect, ext_capabilities, ext_query, ext_resolve_peers,
+           ext_resolve_nodes, ext_log, ext_iof_pull, ext_iof_deregister;
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CONNECT_NAME, CONNECT_VERSION };
+enum { CONNECT_NAME, CONNECT_VERSION, CONNECT_PAYLOAD };
 enum { CONNECT_NSPACE_OUT = 1, CONNECT_RANK_OUT, CONNECT_SERVER_OUT };
 
 static bool name_is_taken(struct ext *x, const char *name)
@@ -47,6 +47,7 @@ enum outcome ext_tool_connect(struct request *rq, struct err *e)
     if (!(s = session_of(rq, e)))
         return FAILED;
     memcpy(s->who.nspace, name, sizeof name);
+    s->payload = rq->arg[CONNECT_PAYLOAD].n;
     c->state = CONN_READY;
     reply_text(rq, CONNECT_NSPACE_OUT, s->who.nspace, strlen(s->who.nspace));
     reply_int(rq, CONNECT_RANK_OUT, 0);

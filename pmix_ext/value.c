@@ -178,3 +178,17 @@ void value_free_array(pmix_data_type_t type, void *array, size_t n)
     if (t)
         type_free_array(t, array, n);
 }
+
+const char *value_type_name(pmix_data_type_t type)
+{
+    const struct type *t = type_of(type);
+
+    return t ? t->name : NULL;
+}
+
+const void *value_content(const pmix_value_t *v)
+{
+    const struct type *t = type_of(v->type);
+
+    return t ? value_place(t, v) : NULL;
+}

@@ -70,6 +70,12 @@ int value_compare(pmix_data_type_t type, const void *a, const void *b);
 void value_clear(pmix_data_type_t type, void *value);
 void value_free_array(pmix_data_type_t type, void *array, size_t n);
 
+/* The name of a type ("PMIX_UINT32"), or NULL. */
+const char *value_type_name(pmix_data_type_t type);
+/* What a value has of its type, as the functions above take it; NULL: behind a pointer that
+ * is NULL, or no type. */
+const void *value_content(const pmix_value_t *v);
+
 /* --- for people ------------------------------------------------------------------- */
 
 /* Append a value as text: one line, or with arrays several, whose ends are between them

@@ -28,7 +28,7 @@ import time
 from lib import HOST, LIMIT, SYS, Job, Wrong, need, same, show, tmp, wait_for
 
 __all__ = ["Peer", "Tool", "Rank", "Ranks", "LENDER", "Closed", "tools_socket", "value", "info",
-           "proc", "query", "results", "plain", "good"]
+           "proc", "query", "entries", "results", "plain", "good"]
 
 # --- values as JSON -------------------------------------------------------------
 
@@ -62,9 +62,24 @@ def plain(x):
     return x
 
 
+def entries(reply):
+    """Of a reply to pmix-query: its entries, arrays that were cut into several whole again."""
+    whole, cut = [], False
+    for e in reply["results"]:
+        if cut:
+            whole[-1]["value"]["array"] += e["value"]["array"]
+            whole[-1].update({k: e[k] for k in e if k == "status"})
+        else:
+            whole.append({k: e[k] for k in e if k != "more"})
+        cut = e.get("more", False)
+    return whole
+
+
 def results(reply):
-    """Of a reply to pmix-query: the list of (query, key, value), values without types."""
-    return [(r["query"], r["key"], plain(r)) for r in reply["results"]]
+    """The same as (query, key, value): values without types; of a key that has none its
+    status, as {"status": n}."""
+    return [(e["query"], e["key"], plain(e) if "value" in e else {"status": e["status"]})
+            for e in entries(reply)]
 
 
 # --- connections -----------------------------------------------------------------

@@ -251,6 +251,33 @@ static void test_restored(void **state)
     close(null);
 }
 
+/* A session of its own is a process group, too, that a signal reaches as a whole. */
+static void test_session(void **state)
+{
+    const char *const argv[] = { "sh", "-c", "sleep 100; true", NULL };
+    struct inherited user;
+    struct child_spec spec = { .path = "/bin/sh", .argv = (char *const *)argv,
+                               .envp = (char *const *)argv + 3, .in = 0, .out = 1, .err = 2,
+                               .keep = -1, .user = &user };
+    const char *step;
+    int status;
+
+    (void)state;
+    inherited_save(&user);
+    for (int own = 0; own < 2; own++) {
+        pid_t pid;
+
+        spec.session = own;
+        pid = child_start(&spec, &step);
+        assert_true(pid > 0);
+        assert_int_equal(getpgid(pid), pid);
+        assert_int_equal(getsid(pid), own ? pid : getsid(0));
+        assert_int_equal(kill(-pid, SIGKILL), 0);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFSIGNALED(status));
+    }
+}
+
 static void test_ignored(void **state)
 {
     (void)state;
@@ -531,7 +558,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_given), cmocka_unit_test(test_keep),
         cmocka_unit_test(test_restored), cmocka_unit_test(test_ignored),
-        cmocka_unit_test(test_in_place),
+        cmocka_unit_test(test_in_place), cmocka_unit_test(test_session),
         cmocka_unit_test(test_failures), cmocka_unit_test(test_bad_descriptor),
         cmocka_unit_test(test_no_processor),
         cmocka_unit_test(test_many),

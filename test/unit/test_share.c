@@ -6,7 +6,8 @@
 #include "pmi2/core.h"
 #include "test/unit/fake_memory.h"
 
-#define GET(r, k, v) r "> cmd=get key=" k "\n", r "< cmd=get_result rc=0 value=" v "\n"
+#define GOT(r, v) r "< cmd=get_result rc=0 value=" v "\n"
+#define GET(r, k, v) r "> cmd=get key=" k "\n", GOT(r, v)
 
 /* --- records ----------------------------------------------------------- */
 
@@ -199,6 +200,7 @@ static void test_amounts(void **state)
             for (int round = 0; round < 2; round++) {
                 char key[40];
 
+                t->largest = 0;          /* of the second round: it is sent along */
                 for (size_t n = 0; n < amounts[i].keys; n++) {
                     snprintf(key, sizeof key, "k%zu", n);
                     put(t, (int)((n + (size_t)round) % 4), key, (char)('a' + round + n % 20),
@@ -394,8 +396,68 @@ static void test_found_is_asked_once(void **state)
     close_tree(t);
 }
 
-/* What goes along with a release is not asked for at all. */
-static void test_small_is_not_asked(void **state)
+/* The first time, all of a small exchange comes with one answer; from then on it goes
+ * along with the release, and is not asked for at all. */
+static void test_small_is_asked_once(void **state)
+{
+    struct fake_tree *t = open_tree("-01", "0122", 1000);
+
+    (void)state;
+    for (int round = 0; round < 3; round++) {
+        char fill = (char)('1' + round);
+        size_t before;
+
+        put(t, 0, "a", fill, 1);
+        put(t, 1, "b", fill, 1);
+        put(t, 3, "c", 'z', 2);
+        put(t, 3, "c", fill, 1);             /* of two the last one counts */
+        fence(t);
+        before = t->messages;
+        for (int i = 0; i < 10; i++)         /* by looking, and by the index */
+            for (int r = 3; r >= 0; r--) {
+                get(t, r, "a", fill, 1);
+                get(t, r, "b", fill, 1);
+                get(t, r, "c", fill, 1);
+            }
+        assert_int_equal(t->messages - before, round ? 0 : 4);   /* two up, two down */
+    }
+    close_tree(t);
+}
+
+/* A small exchange that nobody reads costs no data, and can be had as long as there is no
+ * other; of an older one keys are asked for one by one. */
+static void test_held(void **state)
+{
+    struct fake_tree *t = open_tree("-01", "0122", 1000);
+    size_t before;
+
+    (void)state;
+    put(t, 0, "a", '1', 500);
+    fence(t);
+    assert_int_equal(t->largest, 0);
+    put(t, 0, "b", '2', 500);
+    put(t, 0, "c", '3', 300);
+    fence(t);
+    fence(t);
+    assert_int_equal(t->largest, 0);
+    before = t->messages;
+    get(t, 2, "b", '2', 500);
+    assert_int_equal(t->messages - before, 4);
+    get(t, 3, "c", '3', 300);
+    get(t, 1, "c", '3', 300);                /* node 1 has passed it on */
+    fence(t);                                /* still the same */
+    before = t->messages;
+    get(t, 1, "b", '2', 500);
+    assert_int_equal(t->messages, before);
+    get(t, 2, "a", '1', 500);
+    assert_int_equal(t->messages - before, 4);
+    get(t, 2, "d", 'x', 0);
+    assert_int_equal(t->messages - before, 8);
+    close_tree(t);
+}
+
+/* A server in the middle has what one release held, and is asked for that of a later. */
+static void test_held_anew(void **state)
 {
     struct fake_tree *t = open_tree("-01", "0122", 1000);
     size_t before;
@@ -403,12 +465,59 @@ static void test_small_is_not_asked(void **state)
     (void)state;
     put(t, 0, "a", '1', 1);
     fence(t);
+    get(t, 1, "a", '1', 1);
+    put(t, 0, "b", '2', 1);
+    fence(t);                                /* sent along, and not read */
+    put(t, 0, "a", '3', 1);
+    fence(t);
     before = t->messages;
-    for (int i = 0; i < 10; i++) {           /* by looking, and by the index */
-        get(t, 2, "a", '1', 1);
-        get(t, 1, "a", '1', 1);
-    }
-    assert_int_equal(t->messages, before);
+    get(t, 2, "a", '3', 1);
+    get(t, 1, "a", '3', 1);
+    assert_int_equal(t->messages - before, 4);
+    close_tree(t);
+}
+
+/* Ranks of several nodes ask at the same time, for one key that there is and one that there
+ * is not: the first question is shared. */
+static void test_held_is_shared(void **state)
+{
+    static const char *const ask[] = { "|stop", "1> cmd=get key=a\n", "2> cmd=get key=none\n",
+        "3> cmd=get key=a\n", "|2>1", "2=", "3=", "1=", "|1>0", "|0>1", GOT("1", "v"), "2=",
+        "|1>2", GOT("3", "v"), "2=", "|go", "2< cmd=get_result rc=1 msg=key_not_found\n", NULL };
+    struct fake_tree *t = open_tree("-01", "0122", 1000);
+    size_t before;
+
+    (void)state;
+    put(t, 0, "a", 'v', 1);
+    fence(t);
+    before = t->messages;
+    say(t, ask);
+    assert_int_equal(t->messages - before, 4 + 4);
+    close_tree(t);
+}
+
+/* While the question is on its way, others release more than can be held. */
+static void test_held_no_longer(void **state)
+{
+    static const char *const start[] = { "0+12", "1+12", "2+12", "0> cmd=put key=a value=v\n",
+        "0< cmd=put_result rc=0\n", "0> cmd=barrier_in group=WORLD:1\n",
+        "1> cmd=barrier_in group=WORLD:1\n", "2> cmd=barrier_in group=WORLD:1\n",
+        "0< cmd=barrier_out rc=0 tag=1\n", "1< cmd=barrier_out rc=0 tag=1\n",
+        "2< cmd=barrier_out rc=0 tag=1\n", "|stop", "2> cmd=get key=a\n", "2=", NULL };
+    static const char *const end[] = { "0> cmd=barrier_in group=0,1:2\n",
+        "1> cmd=barrier_in group=0,1:2\n", "|1>0", "0< cmd=barrier_out rc=0 tag=2\n", "|go",
+        "1< cmd=barrier_out rc=0 tag=2\n", GOT("2", "v"), GET("1", "a", "v"), NULL };
+    struct server_options o = { .release_bytes = 1000 };
+    struct fake_tree *t = malloc(sizeof *t);
+
+    (void)state;
+    assert_non_null(t);
+    assert_true(tree_open(t, "-01", "012", &o, 3));
+    say(t, start);
+    put(t, 0, "b", 'w', 600);
+    put(t, 0, "c", 'x', 600);
+    say(t, end);
+    get(t, 2, "b", 'w', 600);
     close_tree(t);
 }
 
@@ -491,7 +600,9 @@ int main(void)
         cmocka_unit_test(test_large_ring), cmocka_unit_test(test_order_on_the_way),
         cmocka_unit_test(test_alone_elsewhere), cmocka_unit_test(test_news_are_limited),
         cmocka_unit_test(test_missing_is_asked_once),
-        cmocka_unit_test(test_found_is_asked_once), cmocka_unit_test(test_small_is_not_asked),
+        cmocka_unit_test(test_found_is_asked_once), cmocka_unit_test(test_small_is_asked_once),
+        cmocka_unit_test(test_held), cmocka_unit_test(test_held_anew),
+        cmocka_unit_test(test_held_is_shared), cmocka_unit_test(test_held_no_longer),
         cmocka_unit_test(test_garbage_on_its_way),
         cmocka_unit_test(test_random),
     };

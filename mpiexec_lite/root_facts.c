@@ -1,0 +1,198 @@
+/* root_facts.c - what extended commands ask about jobs, ranks, programs and nodes
+ * (pmix_ext/facts.h). */
+#include "mpiexec_lite/root_impl.h"
+
+#include "mpiexec_lite/census.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+/* --- states ------------------------------------------------------------ */
+
+pmix_proc_state_t root_facts_state(pid_t pid, enum pmi_phase pmi)
+{
+    if (!pid)
+        return PMIX_PROC_STATE_LAUNCH_UNDERWAY;
+    return pmi == PMI_INSIDE ? PMIX_PROC_STATE_CONNECTED : PMIX_PROC_STATE_RUNNING;
+}
+
+static pmix_proc_state_t ended_state(const struct rank_state *r)
+{
+    if (r->lost)
+        return PMIX_PROC_STATE_COMM_FAILED;
+    if (r->aborted)
+        return PMIX_PROC_STATE_CALLED_ABORT;
+    if (WIFSIGNALED(r->wstatus))
+        return r->followed ? PMIX_PROC_STATE_KILLED_BY_CMD : PMIX_PROC_STATE_ABORTED_BY_SIG;
+    if (WEXITSTATUS(r->wstatus))
+        return PMIX_PROC_STATE_TERM_NON_ZERO;
+    return r->pmi == PMI_INSIDE ? PMIX_PROC_STATE_TERM_WO_SYNC : PMIX_PROC_STATE_TERMINATED;
+}
+
+static pmix_proc_state_t state_of(const struct root_job *j, const struct rank_state *r)
+{
+    if (r->ended)
+        return ended_state(r);
+    if (r->unstarted)
+        return PMIX_PROC_STATE_FAILED_TO_START;
+    if (r->pid)
+        return root_facts_state(r->pid > 0 ? r->pid : 0, r->pmi);
+    return j->launch.ending ? PMIX_PROC_STATE_FAILED_TO_LAUNCH : PMIX_PROC_STATE_PREPPED;
+}
+
+static bool any_aborted(const struct launch *l)
+{
+    for (int i = 0; i < l->size; i++)
+        if (l->ranks[i].aborted)
+            return true;
+    return false;
+}
+
+/* Why it is being ended. */
+static pmix_status_t job_status(const struct launch *l)
+{
+    if (!l->ending)
+        return PMIX_SUCCESS;
+    if (l->timed_out)
+        return PMIX_ERR_TIMEOUT;
+    if (l->signal)
+        return PMIX_ERR_JOB_KILLED_BY_CMD;
+    if (any_aborted(l))
+        return PMIX_ERR_JOB_ABORTED;
+    if (l->status == EXIT_NOT_FOUND || l->status == EXIT_NOT_EXECUTABLE)
+        return PMIX_ERR_JOB_FAILED_TO_LAUNCH;
+    return l->status > 128 && l->status < EXIT_LAUNCHER ? PMIX_ERR_JOB_ABORTED_BY_SIG
+                                                        : PMIX_ERR_JOB_NON_ZERO_TERM;
+}
+
+/* --- facts ------------------------------------------------------------- */
+
+static bool fact_job(void *host, size_t i, struct fact_job *out)
+{
+    struct root *r = host;
+    struct root_job *j;
+
+    TAILQ_FOREACH(j, &r->jobs, in_root)
+        if (j->launch.ranks && !i--)
+            break;
+    if (!j)
+        return false;
+    *out = (struct fact_job){ .of = j, .nspace = j->bundle.jobid, .parent = j->bundle.spawner,
+                              .parent_rank = j->parent_rank, .number = j->number,
+                              .offset = j->offset, .size = j->launch.size,
+                              .universe = j->bundle.plan.usize,
+                              .napps = (int)j->bundle.plan.napps,
+                              .nruns = j->bundle.place.nruns, .began = j->since,
+                              .ending = j->launch.ending, .status = job_status(&j->launch) };
+    if (j->launch.deadline > 0)
+        out->remaining = j->launch.deadline - root_now(r);
+    return true;
+}
+
+static bool fact_run(void *host, const void *job, size_t i, struct fact_run *out)
+{
+    const struct root_job *j = job;
+    const struct run *run = &j->bundle.place.runs[i];
+
+    (void)host;
+    if (i >= j->bundle.place.nruns)
+        return false;
+    *out = (struct fact_run){ run->node, run->first, run->n };
+    return true;
+}
+
+static void fact_rank(void *host, const void *job, int rank, struct fact_rank *out)
+{
+    const struct root_job *j = job;
+    const struct rank_state *s = &j->launch.ranks[rank];
+
+    (void)host;
+    *out = (struct fact_rank){ .pid = s->pid > 0 ? s->pid : 0, .state = state_of(j, s),
+                               .ended = s->ended,
+                               .here = crew_rank((struct crew *)(uintptr_t)&j->crew, rank) };
+    if (s->ended)
+        out->exit_code = s->forgiven ? s->code : shell_status(s->wstatus);
+}
+
+/* Kept, as it takes a look at the file system. */
+static struct known *known(struct root_job *j, size_t app)
+{
+    const struct root *r = j->root;
+    const char *cwd = j->bundle.cwd ? j->bundle.cwd : r->cwd;
+    const char *wdir = j->bundle.plan.apps[app].wdir;
+    struct buf dir = BUF_INIT;
+    struct known *k;
+
+    if (!j->known)
+        j->known = calloc(j->bundle.plan.napps, sizeof *j->known);
+    if (!j->known)
+        return NULL;
+    k = &j->known[app];
+    if (!k->path && !plan_is_single(&j->bundle.plan))
+        k->path = crew_path(&j->crew, app, cwd);
+    if (!k->wdir) {
+        buf_printf(&dir, "%s%s%s", wdir && *wdir == '/' ? "" : cwd,
+                   wdir && *wdir != '/' ? "/" : "", wdir ? wdir : "");
+        k->wdir = dir.failed ? NULL : dir.data;
+    }
+    return k;
+}
+
+static bool fact_app(void *host, const void *job, int i, struct fact_app *out)
+{
+    struct root_job *j = (struct root_job *)(uintptr_t)job;
+    const struct plan *p = &j->bundle.plan;
+    const struct known *k;
+
+    (void)host;
+    if (i < 0 || (size_t)i >= p->napps)
+        return false;
+    k = known(j, (size_t)i);
+    *out = (struct fact_app){ .n = p->apps[i].n, .argv = (const char *const *)p->apps[i].argv.v,
+                              .path = k ? k->path : NULL, .wdir = k ? k->wdir : NULL };
+    for (int a = 0; a < i; a++)
+        out->first += p->apps[a].n;
+    return true;
+}
+
+static bool fact_node(void *host, int i, struct fact_node *out)
+{
+    struct root *r = host;
+    const struct host *h;
+
+    if (i < 0 || (size_t)i >= r->plan->nhosts)
+        return false;
+    h = &r->plan->hosts[i];
+    *out = (struct fact_node){ .name = h->name, .slots = h->slots,
+                               .here = i == r->node.args.index,
+                               .lost = r->at[r->positions[i]].lost };
+    if (out->here && strcmp(h->name, r->hostname)) {
+        out->name = r->hostname;
+        out->alias = h->name;
+    }
+    return true;
+}
+
+const struct fact_ops root_facts = {
+    .job = fact_job, .run = fact_run, .app = fact_app, .node = fact_node, .rank = fact_rank,
+    .survey = root_survey, .survey_stop = root_survey_stop,
+};
+
+void root_facts_program(struct root_job *j, size_t app, const char *path, size_t len)
+{
+    struct known *k = app < j->bundle.plan.napps ? known(j, app) : NULL;
+
+    if (k && !k->path && !memchr(path, '\0', len))
+        k->path = strndup(path, len);
+}
+
+void root_facts_clear(struct root_job *j)
+{
+    for (size_t i = 0; j->known && i < j->bundle.plan.napps; i++) {
+        free(j->known[i].path);
+        free(j->known[i].wdir);
+    }
+    free(j->known);
+    j->known = NULL;
+}

@@ -1,0 +1,19 @@
+/* lite_keys.h - keys of a query that the PMIx standard does not have, answered here only. */
+#ifndef PMIX_EXT_LITE_KEYS_H
+#define PMIX_EXT_LITE_KEYS_H
+
+/* Array of PMIX_PROC_STATS: what the processes of ranks use. */
+#define LITE_PROC_STATS "lite.proc.stats"
+/* Array of PMIX_INFO, an array PMIX_PROC_INFO_ARRAY for each rank: PMIX_PROCID,
+ * PMIX_PROC_STATE_STATUS and, where it waits in a PMI command, the next two. */
+#define LITE_PROC_OPS   "lite.proc.ops"
+#define LITE_OP         "lite.op"        /* PMIX_STRING: "kvs-fence", ... */
+#define LITE_OP_TIME    "lite.op.time"   /* PMIX_DOUBLE: for how long, seconds */
+/* In PMIX_QUERY_NAMESPACE_INFO. */
+#define LITE_JOB_STATE  "lite.job.state" /* PMIX_JOB_STATE */
+#define LITE_JOB_BEGAN  "lite.job.began" /* PMIX_TIME */
+/* In PMIX_QUERY_MEMORY_USAGE, with PMIX_QUERY_REPORT_MINMAX: MiB of one rank. */
+#define LITE_MEMORY_MIN "lite.mem.min"   /* PMIX_FLOAT */
+#define LITE_MEMORY_MAX "lite.mem.max"   /* PMIX_FLOAT */
+
+#endif

@@ -1,0 +1,457 @@
+/* serve_iof.c - pmix-iof-pull: a tool, or a rank, reads along what ranks write.  (PMIx
+ * standard, PMIx_IOF_pull.)
+ *
+ * The host is asked to show the output of the ranks concerned (ext_ops.watch), wherever they
+ * are, and gives it as it comes (ext_output).  Each pull has what its connection cannot take
+ * now put aside, up to its own limit.  Then ranks wait for it, but only as long as it takes
+ * something within PATIENCE: from then on, or from the start if it asks for that, bytes are
+ * dropped, the oldest or the newest, and it is told how many.  So who does not read harms
+ * nobody. */
+#include "pmix_ext/serve.h"
+
+#include "pmix_ext/base64.h"
+#include "pmix_ext/info.h"
+#include "pmix_ext/pmix_ext_keys.h"
+#include "pmix_ext/survey.h"
+#include "pmix_ext/value.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PULL_PROCS, PULL_CHANNEL, PULL_DIRECTIVES };
+enum { PULL_ID_OUT = 1 };
+enum { DEREGISTER_ID };
+
+enum {
+    QUEUED = 128 << 10,                  /* bytes on their way to a connection */
+    CACHE = 1 << 20, CACHE_MOST = 64 << 20,      /* bytes put aside for one pull */
+    PIECE = 32 << 10                     /* bytes in one frame */
+};
+
+static const double BEGIN = 2.0;         /* seconds that servers may take to know of it */
+static const double PATIENCE = 1.0;      /* seconds in which ranks wait for it */
+
+struct piece {                           /* output that waits */
+    TAILQ_ENTRY(piece) in_pull;
+    uint32_t rank;
+    bool     errors, end;
+    size_t   missed;                     /* bytes before it that were dropped */
+    size_t   len;
+    char     data[];
+};
+
+struct pull {
+    TAILQ_ENTRY(pull) in_ext;
+    struct session *session;
+    unsigned        id;
+    char            nspace[LIMIT_JOBID];
+    pmix_proc_t    *procs;               /* owned: whose output; wildcard ranks among them */
+    size_t          nprocs;
+    unsigned        channels;            /* PMIX_FWD_ bits */
+    TAILQ_HEAD(, piece) pieces;          /* owned */
+    size_t          held, most, missed;  /* bytes; missed: since the last one that was not */
+    bool            drops, drop_newest;  /* nobody is to wait */
+    bool            stalled;             /* or nobody does any more, until it has read all */
+    struct after    patience;
+    struct survey  *begun;               /* until all servers know; or NULL */
+    struct request *asks;                /* who waits for that */
+};
+
+/* --- who watches what -------------------------------------------------- */
+
+static bool has_rank(const struct pull *p, uint32_t rank)
+{
+    for (size_t i = 0; i < p->nprocs; i++)
+        if (p->procs[i].rank == rank)
+            return true;
+    return false;
+}
+
+/* How many other pulls have this rank of the same job (or all of them: wildcard). */
+static size_t others(const struct pull *p, uint32_t rank)
+{
+    struct pull *x;
+    size_t n = 0;
+
+    TAILQ_FOREACH(x, &p->session->ext->pulls, in_ext)
+        n += x != p && !strcmp(x->nspace, p->nspace) && has_rank(x, rank);
+    return n;
+}
+
+/* The host shows what at least one pull wants. */
+static void watch(struct pull *p, bool on)
+{
+    struct ext *x = p->session->ext;
+
+    for (size_t i = 0; i < p->nprocs; i++)
+        if (!others(p, p->procs[i].rank))
+            x->ops.watch(x->host, p->nspace,
+                         p->procs[i].rank == PMIX_RANK_WILDCARD ? -1 : (int)p->procs[i].rank, on);
+}
+
+static void pull_free(struct pull *p)
+{
+    struct piece *x;
+
+    watch(p, false);
+    after_stop(&p->patience);
+    survey_free(p->begun);
+    TAILQ_REMOVE(&p->session->ext->pulls, p, in_ext);
+    while ((x = TAILQ_FIRST(&p->pieces))) {
+        TAILQ_REMOVE(&p->pieces, x, in_pull);
+        free(x);
+    }
+    value_free_array(PMIX_PROC, p->procs, p->nprocs);
+    free(p);
+}
+
+void iof_forget(struct session *s)
+{
+    struct pull *p, *next;
+    struct ext *x = s->ext;
+
+    for (p = TAILQ_FIRST(&s->ext->pulls); p; p = next) {
+        next = TAILQ_NEXT(p, in_ext);
+        if (p->session == s)
+            pull_free(p);
+    }
+    if (!ext_output_full(x))
+        x->ops.output_room(x->host);
+}
+
+/* --- sending ----------------------------------------------------------- */
+
+static void send_piece(struct pull *p, const struct piece *x, const char *data, size_t len)
+{
+    struct session *s = p->session;
+    struct msg *m = &p->session->ext->server->out;
+    struct buf frame = BUF_INIT, text = BUF_INIT;
+    bool bad;
+
+    msg_start(m, "pmix-iof-data");
+    msg_int(m, "id", p->id);
+    msg_str(m, "nspace", p->nspace);
+    msg_int(m, "rank", x->rank);
+    msg_int(m, "channel", x->errors ? PMIX_FWD_STDERR_CHANNEL : PMIX_FWD_STDOUT_CHANNEL);
+    if (x->missed)
+        msg_int(m, "missed", (long long)x->missed);
+    if (x->end)
+        msg_str(m, "end", "TRUE");
+    if (len && s->payload) {
+        msg_int(m, "payload", (long long)len);
+    } else if (len) {
+        base64_encode(data, len, &text);
+        msg_bytes(m, "data", text.failed ? "" : buf_bytes(&text), text.len);
+    }
+    bad = wire_v2.format(m, LIMIT_FRAME_LINK, &frame, NULL) < 0;
+    if (s->payload)
+        buf_add(&frame, data, len);
+    if (!bad && !frame.failed && !text.failed)
+        conn_send(s->conn, buf_bytes(&frame), frame.len);
+    else
+        p->missed += len;
+    buf_clear(&frame);
+    buf_clear(&text);
+}
+
+static bool has_room(const struct pull *p)
+{
+    return p->session->conn->queued < QUEUED;
+}
+
+/* Ranks wait for it. */
+static bool is_full(const struct pull *p)
+{
+    return !p->drops && !p->stalled && p->held > p->most;
+}
+
+bool ext_output_full(const struct ext *x)
+{
+    const struct pull *p;
+
+    TAILQ_FOREACH(p, &x->pulls, in_ext)
+        if (is_full(p))
+            return true;
+    return false;
+}
+
+/* Make room among what is put aside by dropping its oldest bytes; an end is kept. */
+static void drop_oldest(struct pull *p, size_t len)
+{
+    struct piece *x, *next;
+    size_t missed = p->missed;
+
+    for (x = TAILQ_FIRST(&p->pieces); x && p->held + len > p->most; x = next) {
+        next = TAILQ_NEXT(x, in_pull);
+        missed += x->missed + x->len;
+        p->held -= x->len;
+        x->missed = x->len = 0;
+        if (x->end)
+            continue;
+        TAILQ_REMOVE(&p->pieces, x, in_pull);
+        free(x);
+    }
+    if (x)
+        x->missed += missed;
+    p->missed = x ? 0 : missed;
+}
+
+static void out_of_patience(void *who)
+{
+    struct pull *p = who;
+    struct ext *x = p->session->ext;
+
+    p->stalled = true;
+    drop_oldest(p, 0);
+    if (!ext_output_full(x))
+        x->ops.output_room(x->host);
+}
+
+static void wait_for(struct pull *p)
+{
+    if (!after_start(&p->patience, p->session->ext, PATIENCE, out_of_patience, p))
+        p->stalled = true;
+}
+
+static void send_held(struct pull *p)
+{
+    bool was_full = is_full(p);
+    struct piece *x;
+
+    after_stop(&p->patience);
+    while ((x = TAILQ_FIRST(&p->pieces)) && has_room(p)) {
+        TAILQ_REMOVE(&p->pieces, x, in_pull);
+        p->held -= x->len;
+        send_piece(p, x, x->data, x->len);
+        free(x);
+    }
+    if (!p->held)
+        p->stalled = false;
+    if (is_full(p))
+        wait_for(p);
+    else if (was_full && !ext_output_full(p->session->ext))
+        p->session->ext->ops.output_room(p->session->ext->host);
+}
+
+void iof_drained(struct session *s)
+{
+    struct pull *p;
+
+    TAILQ_FOREACH(p, &s->ext->pulls, in_ext)
+        if (p->session == s)
+            send_held(p);
+}
+
+static void keep(struct pull *p, const struct piece *head, const char *data, size_t len)
+{
+    bool waits = !p->drops && !p->stalled;
+    struct piece *x;
+
+    if (p->held + len > p->most && !p->drop_newest && !waits)
+        drop_oldest(p, len);
+    if ((p->held + len > p->most && !waits) || !(x = malloc(sizeof *x + len))) {
+        p->missed += len;
+        if (!head->end)
+            return;
+        len = 0;
+        if (!(x = malloc(sizeof *x)))
+            return;
+    }
+    *x = *head;
+    x->len = len;
+    x->missed = p->missed;
+    p->missed = 0;
+    if (len)
+        memcpy(x->data, data, len);
+    p->held += len;
+    TAILQ_INSERT_TAIL(&p->pieces, x, in_pull);
+    if (is_full(p) && !p->patience.ext)
+        wait_for(p);
+}
+
+static void give(struct pull *p, struct piece *head, const char *data, size_t len)
+{
+    if (!TAILQ_EMPTY(&p->pieces) || !has_room(p)) {
+        keep(p, head, data, len);
+        return;
+    }
+    head->missed = p->missed;
+    p->missed = 0;
+    send_piece(p, head, data, len);
+}
+
+static bool is_for(const struct pull *p, const char *nspace, uint32_t rank, bool errors)
+{
+    return (p->channels & (errors ? PMIX_FWD_STDERR_CHANNEL : PMIX_FWD_STDOUT_CHANNEL)) &&
+           !strcmp(p->nspace, nspace) && (has_rank(p, PMIX_RANK_WILDCARD) || has_rank(p, rank));
+}
+
+void ext_output(struct ext *x, const char *nspace, int rank, bool errors, const char *data,
+                size_t len)
+{
+    struct piece head = { .rank = (uint32_t)rank, .errors = errors, .end = !len };
+    struct pull *p;
+    size_t n;
+
+    TAILQ_FOREACH(p, &x->pulls, in_ext) {
+        if (!is_for(p, nspace, head.rank, errors))
+            continue;
+        for (size_t at = 0; at < len || !at; at += n ? n : 1) {
+            n = len - at < PIECE ? len - at : PIECE;
+            give(p, &head, data + at, n);
+        }
+    }
+}
+
+size_t ext_held(const struct ext *x)
+{
+    const struct pull *p;
+    size_t n = 0;
+
+    TAILQ_FOREACH(p, &x->pulls, in_ext)
+        n += p->held + !TAILQ_EMPTY(&p->pieces);
+    return n;
+}
+
+/* --- commands ---------------------------------------------------------- */
+
+static struct pull *pull_of(struct ext *x, const struct session *s, long long id)
+{
+    struct pull *p;
+
+    TAILQ_FOREACH(p, &x->pulls, in_ext)
+        if (p->session == s && p->id == id)
+            return p;
+    return NULL;
+}
+
+/* Whether this party may read what ranks of that job write: tools here are their user's. */
+static bool may_read(struct request *rq, struct job *j)
+{
+    return rq->conn->tool || rq->conn->job == j || job_connected(rq->conn->job, j);
+}
+
+static enum outcome check_procs(struct request *rq, struct pull *p, struct err *e)
+{
+    struct job *j = p->nprocs ? job_named(rq->conn->server, p->procs[0].nspace) : NULL;
+
+    if (!p->nprocs)
+        return ext_fail(rq, e, PMIX_ERR_BAD_PARAM, "procs: none is named");
+    if (!j || !may_read(rq, j))
+        return ext_fail(rq, e, PMIX_ERR_NOT_FOUND, "procs[0].nspace: no job %s here",
+                        p->procs[0].nspace);
+    for (size_t i = 0; i < p->nprocs; i++) {
+        if (strcmp(p->procs[i].nspace, j->id))
+            return ext_fail(rq, e, PMIX_ERR_BAD_PARAM, "procs[%zu].nspace: one job at a time", i);
+        if (p->procs[i].rank != PMIX_RANK_WILDCARD && p->procs[i].rank >= (uint32_t)j->size)
+            return ext_fail(rq, e, PMIX_ERR_NOT_FOUND, "procs[%zu].rank: the job has %d ranks", i,
+                            j->size);
+    }
+    memcpy(p->nspace, j->id, sizeof p->nspace);
+    return REPLY;
+}
+
+static enum outcome take_directives(struct request *rq, struct pull *p, struct err *e)
+{
+    const struct value *text = &rq->arg[PULL_DIRECTIVES];
+    enum outcome o = REPLY;
+    pmix_info_t *d;
+    size_t n;
+
+    if (!text->s)
+        return REPLY;
+    if (value_decode_array(PMIX_INFO, text->s, text->len, "directives", (void **)&d, &n, e) < 0)
+        return ext_refuse(rq, PMIX_ERR_BAD_PARAM);
+    for (size_t i = 0; i < n && o == REPLY; i++)
+        if (!strcmp(d[i].key, PMIX_IOF_CACHE_SIZE) && d[i].value.type == PMIX_UINT32)
+            p->most = d[i].value.data.uint32 < CACHE_MOST ? d[i].value.data.uint32 : CACHE_MOST;
+        else if (!strcmp(d[i].key, PMIX_IOF_DROP_NEWEST) && d[i].value.type == PMIX_BOOL)
+            p->drops = p->drop_newest = d[i].value.data.flag;
+        else if (!strcmp(d[i].key, PMIX_IOF_DROP_OLDEST) && d[i].value.type == PMIX_BOOL)
+            p->drops = d[i].value.data.flag;
+        else if (d[i].flags & PMIX_INFO_REQD)
+            o = ext_fail(rq, e, PMIX_ERR_NOT_SUPPORTED, "directives[%zu]: %s is not supported", i,
+                         d[i].key);
+    value_free_array(PMIX_INFO, d, n);
+    return o;
+}
+
+static enum outcome fill(struct request *rq, struct pull *p, struct err *e)
+{
+    const struct value *procs = &rq->arg[PULL_PROCS], *channel = &rq->arg[PULL_CHANNEL];
+    enum outcome o;
+
+    if (value_decode_array(PMIX_PROC, procs->s, procs->len, "procs", (void **)&p->procs,
+                           &p->nprocs, e) < 0)
+        return ext_refuse(rq, PMIX_ERR_BAD_PARAM);
+    p->channels = (unsigned)channel->n;
+    if (!(p->channels & (PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL)))
+        return ext_fail(rq, e, PMIX_ERR_NOT_SUPPORTED, "channel: stdout (%d) and stderr (%d) "
+                        "can be pulled", PMIX_FWD_STDOUT_CHANNEL, PMIX_FWD_STDERR_CHANNEL);
+    o = check_procs(rq, p, e);
+    return o == REPLY ? take_directives(rq, p, e) : o;
+}
+
+static void on_begun(void *who)
+{
+    struct pull *p = who;
+    struct request *rq = p->asks;
+
+    survey_free(p->begun);
+    p->begun = NULL;
+    p->asks = NULL;
+    reply_int(rq, PULL_ID_OUT, p->id);
+    request_finish(rq, REPLY, NULL);
+}
+
+/* A survey is behind the order to watch on every link: once it is over, what ranks write
+ * is seen.  Who cannot be asked is not waited for. */
+static enum outcome await(struct request *rq, struct pull *p, struct err *e)
+{
+    struct ext *x = p->session->ext;
+    struct info_of job;
+
+    if (info_of_job(x, p->nspace, &job))
+        p->begun = survey_new(x, &job.job, -1, false, BEGIN, on_begun, p, e);
+    if (p->begun && !p->begun->over && (p->asks = request_park(rq, NULL, e)))
+        return PARKED;
+    survey_free(p->begun);
+    p->begun = NULL;
+    reply_int(rq, PULL_ID_OUT, p->id);
+    return REPLY;
+}
+
+enum outcome ext_iof_pull(struct request *rq, struct err *e)
+{
+    struct session *s = session_of(rq, e);
+    struct pull *p = s ? calloc(1, sizeof *p) : NULL;
+    enum outcome o;
+
+    if (!p)
+        return ext_fail(rq, e, PMIX_ERR_NOMEM, "no memory");
+    p->session = s;
+    p->most = CACHE;
+    TAILQ_INIT(&p->pieces);
+    o = fill(rq, p, e);
+    if (o != REPLY) {
+        value_free_array(PMIX_PROC, p->procs, p->nprocs);
+        free(p);
+        return o;
+    }
+    p->id = ++s->ext->pull_id;
+    TAILQ_INSERT_TAIL(&s->ext->pulls, p, in_ext);
+    watch(p, true);
+    return await(rq, p, e);
+}
+
+enum outcome ext_iof_deregister(struct request *rq, struct err *e)
+{
+    struct session *s = session_of(rq, e);
+    struct pull *p = s ? pull_of(s->ext, s, rq->arg[DEREGISTER_ID].n) : NULL;
+
+    if (!p)
+        return ext_fail(rq, e, PMIX_ERR_NOT_FOUND, "id: no pull %lld of this connection",
+                        rq->arg[DEREGISTER_ID].n);
+    pull_free(p);
+    return REPLY;
+}
