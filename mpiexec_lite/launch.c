@@ -90,6 +90,8 @@ static void kill_step(struct launch *l, double now)
     if (step == STEP_INT)
         signo = l->signal;               /* INT or HUP, forwarded as it came */
     l->ops->kill_all(l->host, signo);
+    if (l->paused && signo != SIGKILL)   /* who is stopped takes nothing else */
+        l->ops->kill_all(l->host, SIGCONT);
 }
 
 /* End the job, from this step of the escalation on.  Only the first cause counts. */
@@ -119,6 +121,12 @@ static void set_time(struct launch *l, double *at, double when)
 {
     l->timed += (when > 0) - (*at > 0);
     *at = when;
+}
+
+static void set_paused(struct launch *l, struct rank_state *r, bool paused)
+{
+    l->paused += paused - r->paused;
+    r->paused = paused;
 }
 
 /* One rank is to end by itself; should it not, it is killed. */
@@ -170,6 +178,7 @@ void launch_lost(struct launch *l, int rank)
     r->code = EXIT_LAUNCHER;
     r->wstatus = SIGKILL;
     l->running--;
+    set_paused(l, r, false);
     set_time(l, &r->hung_at, 0);
     set_time(l, &r->kill_at, 0);
 }
@@ -224,9 +233,9 @@ void launch_aborted(struct launch *l, double now, int rank, bool world, int code
 {
     char what[64];
 
+    l->ranks[rank].aborted = true;
     if (l->ending)
         return;
-    l->ranks[rank].aborted = true;
     snprintf(what, sizeof what, world ? "called abort(%d)" : "aborted itself alone (%d)", code);
     tell_abort(l, rank, what, text);
     if (world) {
@@ -306,6 +315,7 @@ void launch_ended(struct launch *l, double now, int rank, int wstatus)
     r->followed = l->ending;
     r->wstatus = wstatus;
     l->running--;
+    set_paused(l, r, false);
     set_time(l, &r->hung_at, 0);
     set_time(l, &r->kill_at, 0);
     if (l->ending || !failed(l, rank, wstatus))
@@ -323,10 +333,32 @@ void launch_ended(struct launch *l, double now, int rank, int wstatus)
     end_job(l, now, code ? code : 1, STEP_TERM);
 }
 
+static bool lives(const struct rank_state *r)
+{
+    return r->pid && !r->ended;
+}
+
+/* Those that no order keeps stopped. */
+static void go_on(struct launch *l)
+{
+    if (!l->paused) {
+        l->ops->kill_all(l->host, SIGCONT);
+        return;
+    }
+    for (int i = 0; i < l->size; i++)
+        if (lives(&l->ranks[i]) && !l->ranks[i].paused)
+            l->ops->kill_rank(l->host, i, SIGCONT);
+}
+
 void launch_signal(struct launch *l, double now, int signo)
 {
     int step = signo == SIGTERM ? STEP_TERM : STEP_INT;
 
+    if (signo == SIGCONT) {
+        l->held = false;
+        go_on(l);
+        return;
+    }
     if (signo != SIGINT && signo != SIGTERM && signo != SIGHUP) {
         l->ops->kill_all(l->host, signo);
         return;
@@ -339,6 +371,76 @@ void launch_signal(struct launch *l, double now, int signo)
     }
     l->signal = signo;
     end_job(l, now, 128 + signo, step);
+}
+
+void launch_hold(struct launch *l)
+{
+    l->held = true;
+    l->ops->kill_all(l->host, SIGSTOP);
+}
+
+/* --- orders ------------------------------------------------------------ */
+
+static void signal_some(struct launch *l, int rank, int signo)
+{
+    if (rank < 0)
+        l->ops->kill_all(l->host, signo);
+    else
+        l->ops->kill_rank(l->host, rank, signo);
+}
+
+static void pause_some(struct launch *l, int rank, bool paused)
+{
+    for (int i = 0; i < l->size; i++)
+        if ((rank < 0 || i == rank) && lives(&l->ranks[i]))
+            set_paused(l, &l->ranks[i], paused);
+    if (paused)
+        signal_some(l, rank, SIGSTOP);
+    else if (!l->held)
+        signal_some(l, rank, SIGCONT);
+}
+
+static void end_rank(struct launch *l, double now, int rank, int signo)
+{
+    struct rank_state *r = &l->ranks[rank];
+
+    r->commanded = true;
+    l->ops->kill_rank(l->host, rank, signo);
+    if (signo == SIGKILL)
+        return;
+    set_time(l, &r->kill_at, now + KILL_STEP);
+    if (r->paused)
+        pause_some(l, rank, false);
+}
+
+static void end_all(struct launch *l, double now, int signo, const char *who)
+{
+    int step = signo == SIGKILL ? STEP_KILL : STEP_TERM;
+
+    if (l->ending) {
+        hurry(l, now, step);
+        return;
+    }
+    tell(l, "ended by order of %s", who);
+    end_job(l, now, 128 + signo, step);
+}
+
+void launch_order(struct launch *l, double now, int rank, enum order what, int signo,
+                  const char *who)
+{
+    if (what == ORDER_TERMINATE || what == ORDER_KILL) {
+        signo = what == ORDER_KILL ? SIGKILL : SIGTERM;
+        if (rank < 0)
+            end_all(l, now, signo, who);
+        else
+            end_rank(l, now, rank, signo);
+    } else if (what == ORDER_PAUSE || (what == ORDER_SIGNAL && signo == SIGSTOP)) {
+        pause_some(l, rank, true);
+    } else if (what == ORDER_RESUME || signo == SIGCONT) {
+        pause_some(l, rank, false);
+    } else {
+        signal_some(l, rank, signo);
+    }
 }
 
 void launch_end(struct launch *l, double now, int status)
@@ -453,20 +555,25 @@ static void tell_nonzero(struct launch *l)
     }
 }
 
-int launch_status(struct launch *l)
+int launch_outcome(const struct launch *l)
 {
     int highest = 0;
 
     if (l->ending || l->status)
         return l->status;
-    for (int r = 0; r < l->size; r++) {
-        const struct rank_state *s = &l->ranks[r];
-        if (code_of(s) > highest)
-            highest = code_of(s);
-    }
-    if (highest)
-        tell_nonzero(l);
+    for (int r = 0; r < l->size; r++)
+        if (code_of(&l->ranks[r]) > highest)
+            highest = code_of(&l->ranks[r]);
     return highest;
+}
+
+int launch_status(struct launch *l)
+{
+    int status = launch_outcome(l);
+
+    if (status && !l->ending && !l->status)
+        tell_nonzero(l);
+    return status;
 }
 
 void launch_tell_statuses(struct launch *l)

@@ -42,10 +42,12 @@ struct rank_state {
     pid_t          pid;          /* 0: never started; -1: started elsewhere */
     bool           ended;
     enum pmi_phase pmi;
-    bool           aborted;      /* it has called abort */
     bool           unstarted;    /* its program could not be started */
     bool           lost;         /* its node is */
     bool           followed;     /* it ended when the job was being ended */
+    bool           aborted;      /* has called abort */
+    bool           commanded;    /* was told to end, alone (launch_order) */
+    bool           paused;       /* is stopped by such an order */
     bool           forgiven;     /* ended on its own wish (Abort(FALSE)): no failure */
     int            code;         /* which then counts as its exit status */
     double         kill_at;      /* when it is killed if it has not ended by then */
@@ -67,6 +69,8 @@ struct launch {                  /* the run being decided */
     int          status;         /* exit status, once ending */
     int          signal;         /* our own signal that ended the job, or 0 */
     int          interrupts;     /* SIGINTs received */
+    bool         held;           /* all are stopped, with the launcher (Ctrl-Z) */
+    int          paused;         /* ranks that are by an order */
     int          timed;          /* kill_at and hung_at that are set, of all ranks */
     int          stuck_rank;     /* whom a fence misses, -1: none */
     int          stuck_for;      /* who waits there */
@@ -104,6 +108,14 @@ void launch_stuck(struct launch *l, double now, int missing, int waiting);
 void launch_ended(struct launch *l, double now, int rank, int wstatus);
 /* A signal to the launcher: INT, TERM, HUP end the job; others are forwarded. */
 void launch_signal(struct launch *l, double now, int signo);
+/* The launcher is being stopped, and the ranks with it; SIGCONT lets them go on, but for
+ * those that are paused. */
+void launch_hold(struct launch *l);
+/* What a tool or a rank, which who names, has ordered for a rank, or (-1) for the job.  The
+ * end of a rank that was ordered is like any other. */
+enum order { ORDER_SIGNAL, ORDER_PAUSE, ORDER_RESUME, ORDER_TERMINATE, ORDER_KILL };
+void launch_order(struct launch *l, double now, int rank, enum order what, int signo,
+                  const char *who);
 /* It ends for a reason that has been told. */
 void launch_end(struct launch *l, double now, int status);
 /* The launcher itself cannot go on; text says why. */
@@ -116,7 +128,8 @@ double launch_due(const struct launch *l);
 void   launch_tick(struct launch *l, double now);
 
 bool launch_over(const struct launch *l);        /* every rank that started has ended */
-/* The exit status once it is over; reports ranks that ended non-zero. */
+/* The exit status once it is over; the second reports ranks that ended non-zero. */
+int  launch_outcome(const struct launch *l);
 int  launch_status(struct launch *l);
 /* Raw statuses of all ranks, one line (-print-all-exitcodes). */
 void launch_tell_statuses(struct launch *l);

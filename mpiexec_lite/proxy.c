@@ -318,6 +318,7 @@ static void clear(struct proxy *p)
     struct proxy_job *j;
 
     remotes_clear(&p->below);
+    glances_clear(&p->glances);
     while ((j = TAILQ_FIRST(&p->jobs)))
         proxy_job_free(j);
     if (p->node.buffer)
@@ -342,6 +343,7 @@ int proxy_run(const struct proxy_args *args)
         stage_beside(p.beside, sizeof p.beside) < 0)
         fatal("cannot set up", errno);
     p.below.args.loop = p.loop;
+    proxy_look_init(&p);
     p.up = link_new(p.loop, args->in, args->out, 5, 15, &proxy_link_ops, &p);
     if (!p.up)
         fatal("out of memory", 0);

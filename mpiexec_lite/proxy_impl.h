@@ -1,5 +1,6 @@
 /* proxy_impl.h - what the proxy's source files share: proxy.c (the loop, the set-up, the
- * end), proxy_job.c (a job's part here), proxy_survey.c (what its ranks use) and proxy_link.c
+ * end), proxy_job.c (a job's part here), proxy_survey.c (what its ranks use), proxy_look.c
+ * (looks at files) and proxy_link.c
  * (messages from above and below). */
 #ifndef MPIEXEC_LITE_PROXY_IMPL_H
 #define MPIEXEC_LITE_PROXY_IMPL_H
@@ -7,6 +8,7 @@
 #include "mpiexec_lite/bundle.h"
 #include "mpiexec_lite/crew.h"
 #include "mpiexec_lite/events.h"
+#include "mpiexec_lite/glance.h"
 #include "mpiexec_lite/proxy.h"
 #include "mpiexec_lite/remote.h"
 
@@ -41,6 +43,7 @@ struct proxy {
     ev_io           on_signals, on_guard;
     ev_prepare      prepare;
     struct buf      ended;           /* records of ranks that have, to be sent */
+    struct glances  glances;
     struct msg      msg;             /* scratch */
     bool            tried;           /* the first below was started alone, as a trial */
     bool            grown, finishing, done;
@@ -84,6 +87,9 @@ struct msg *proxy_job_message(struct proxy_job *j, const char *cmd);     /* prox
 /* proxy_survey.c: the message survey */
 int  proxy_survey(struct proxy *p, const struct msg *m, const char *payload, size_t len,
                   struct err *e);
+/* proxy_look.c */
+void proxy_look_init(struct proxy *p);
+int  proxy_look(struct proxy *p, const struct msg *m, struct err *e);    /* a message */
 
 /* proxy_link.c */
 extern const struct link_ops proxy_link_ops;

@@ -304,6 +304,15 @@ static void tell_never_ran(struct proxy_job *j)
                                            j->number });
 }
 
+/* Or that it could not be. */
+static void say_started(struct proxy_job *j)
+{
+    if (!j->crew.n)
+        return;
+    msg_int(proxy_job_message(j, "started"), "position", j->proxy->position);
+    proxy_send(j->proxy, NULL, 0);
+}
+
 void proxy_job_start(struct proxy_job *j)
 {
     struct err e = { 0 };
@@ -314,6 +323,7 @@ void proxy_job_start(struct proxy_job *j)
     if (crew_start(&j->crew, &e) < 0)
         proxy_broken(j->proxy, e.text);
     tell_never_ran(j);
+    say_started(j);
 }
 
 /* No rank of a block here can be started. */
@@ -365,9 +375,8 @@ int proxy_job_begin(struct proxy_job *j, struct err *e)
     } else {
         j->started = true;
         tell_never_ran(j);
+        say_started(j);
     }
-    msg_int(proxy_job_message(j, "started"), "position", j->proxy->position);
-    proxy_send(j->proxy, NULL, 0);
     return 0;
 }
 

@@ -238,6 +238,14 @@ static int on_stdin(struct proxy *p, const struct msg *m, const char *payload, s
     return 0;
 }
 
+static int on_look(struct proxy *p, const struct msg *m, const char *payload, size_t len,
+                   struct err *e)
+{
+    (void)payload;
+    (void)len;
+    return proxy_look(p, m, e);
+}
+
 static const struct {
     const char *cmd;
     int (*run)(struct proxy *p, const struct msg *m, const char *payload, size_t len,
@@ -251,6 +259,7 @@ static const struct {
     { "job", on_job, false }, { "job-end", on_job_end, false },
     { "iof-watch", on_watch, false },
     { "survey", proxy_survey, false },
+    { "look", on_look, false },
 };
 
 static int message_from_above(void *host, struct link *l, const struct msg *m,

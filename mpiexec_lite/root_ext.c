@@ -28,6 +28,16 @@ static double op_now(void *host)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+static int op_where(void *host, const char *job, uint32_t rank)
+{
+    struct root *r = host;
+    const struct root_job *j = root_job_by_id(r, job);
+
+    if (!j || rank >= (uint32_t)j->bundle.place.size)
+        return -1;
+    return r->positions[placement_node(&j->bundle.place, (int)rank)];
+}
+
 /* For a reader who does not read, messages are lost rather than kept without end. */
 static int op_log(void *host, enum ext_log to, int priority, const char *nspace,
                   const char *line, size_t len)
@@ -49,12 +59,15 @@ static int op_log(void *host, enum ext_log to, int priority, const char *nspace,
     return ENOTSUP;
 }
 
-static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now, .facts = &root_facts,
-                                        .watch = root_watch_output,
-                                        .output_room = root_output_room, .log = op_log };
+static const struct ext_ops ext_ops = {
+    .hostname = op_hostname, .now = op_now, .facts = &root_facts, .where = op_where,
+    .watch = root_watch_output, .output_room = root_output_room, .log = op_log,
+    .order = root_order, .look = root_look,
+};
 
 int root_ext_init(struct root *r, struct err *e)
 {
+    root_look_init(r);
     r->ext = ext_new(r->node.server, &ext_ops, r, e);
     return r->ext ? 0 : -1;
 }
@@ -127,4 +140,5 @@ void root_ext_clear(struct root *r)
     tools_free(r->tools);
     ext_free(r->ext);
     root_surveys_clear(r);
+    glances_clear(&r->glances);
 }

@@ -5,8 +5,9 @@
  * root_foreign.c (jobs of other launchers), root_facts.c and root_survey.c (what extended commands
  * ask about jobs and their processes), root_node.c (ranks of this host and all output),
  * root_spread.c (bringing up the servers of other nodes), root_tree.c (these servers),
- * root_told.c (what they tell) and root_input.c (stdin), root_ext.c (extended commands and tools) and root_iof.c
- * (tools that read along what ranks write). */
+ * root_told.c (what they tell), root_input.c (stdin), root_ext.c (extended commands, tools),
+ * root_iof.c (tools that read along what ranks write), root_events.c (who is told what
+ * becomes of jobs), root_control.c (orders of tools) and root_look.c (looks at files). */
 #ifndef MPIEXEC_LITE_ROOT_IMPL_H
 #define MPIEXEC_LITE_ROOT_IMPL_H
 
@@ -14,6 +15,7 @@
 #include "mpiexec_lite/callback.h"
 #include "mpiexec_lite/control.h"
 #include "mpiexec_lite/crew.h"
+#include "mpiexec_lite/glance.h"
 #include "mpiexec_lite/launch.h"
 #include "mpiexec_lite/remote.h"
 #include "mpiexec_lite/root.h"
@@ -35,6 +37,7 @@ struct position {                /* a server of the tree */
 
 struct job_at {                  /* a job's part at a position */
     bool     loud;               /* more output of its ranks may come */
+    bool     starts;             /* it has not said yet that it has started its ranks */
 };
 
 struct root_job {
@@ -46,11 +49,12 @@ struct root_job {
     struct crew       crew;      /* the ranks of this host */
     struct launch     launch;
     struct job_at    *at;        /* owned; by position */
-    int               loud;      /* how many positions are */
+    int               loud, starts;      /* how many positions are */
     struct spawn     *spawn;     /* who waits to hear that it runs; NULL: nobody */
     struct starting   starting;  /* what is to be heard */
     struct err        missing;   /* why the first of them does not run */
     bool              started, refused;  /* refused: its start failed */
+    bool              launched;          /* it was told that all of it has been started */
     bool              closing_streams, followed, done;
     struct known {
         char *path, *wdir;       /* owned; of a block: its program, absolute; NULL: not yet */
@@ -95,6 +99,7 @@ struct root {
     struct foreign   *foreign;   /* links to other launchers; NULL: there can be none */
     struct ext       *ext;       /* the extended commands */
     struct root_surveys surveys;         /* that other servers have not answered yet */
+    struct glances    glances;   /* of this host, for monitors */
     struct tools     *tools;     /* whose socket is open; NULL: it is not */
     ev_timer          open_tools;        /* it is to be */
     struct root_timers timers;   /* of the core */
@@ -174,6 +179,26 @@ bool root_job_node_lost(struct root_job *j, int position, const char *why);
 void root_job_lose(struct root_job *j, int position);
 /* Jobs that are connected to one that has failed end with it. */
 void root_jobs_follow(struct root *r);
+
+/* root_events.c: what the launch is told of a rank, and so are those who want such events */
+void root_rank_ended(struct root_job *j, int rank, int wstatus);
+void root_rank_aborted(struct root_job *j, int rank, bool world, int code, const char *text);
+void root_rank_not_started(struct root_job *j, int rank, const char *step, int errnum);
+void root_rank_lost(struct root_job *j, int rank);
+/* A position has tried to start its ranks, or is lost. */
+void root_job_tried(struct root_job *j, int position);
+void root_events_look(struct root_job *j);       /* all of it may have been started */
+void root_events_ended(struct root_job *j);      /* nothing is left of it */
+
+/* root_control.c */
+struct ext_order;
+struct root_job *root_job_by_id(struct root *r, const char *id);       /* or NULL */
+bool root_order(void *host, const char *job, int rank, const struct ext_order *order);
+
+/* root_look.c */
+void root_look_init(struct root *r);
+void root_look(void *host, int at, unsigned number, const char *path);
+int  root_looked(struct root *r, const struct msg *m, struct err *e);    /* a message */
 
 /* root_hosts.c */
 /* Start servers on those hosts of the plan that ours does not know, which are its last.

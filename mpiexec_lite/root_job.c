@@ -1,6 +1,8 @@
 /* root_job.c - a job, from its start to its end. */
 #include "mpiexec_lite/root_impl.h"
 
+#include "pmix_ext/ext.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,9 +166,13 @@ static int init_at(struct root_job *j, struct err *e)
     j->at = calloc((size_t)r->servers, sizeof *j->at);
     if (!j->at)
         return err_set(e, ERR_NOMEM, "no memory for %d servers", r->servers);
-    for (size_t i = 0; i < place->nruns; i++)
-        j->at[r->positions[place->runs[i].node]].loud = true;
+    for (size_t i = 0; i < place->nruns; i++) {
+        struct job_at *at = &j->at[r->positions[place->runs[i].node]];
+
+        at->loud = at->starts = true;
+    }
     for (int i = 1; i < r->servers; i++) {
+        j->starts += j->at[i].starts;
         j->at[i].loud = j->at[i].loud || !j->number;
         j->loud += j->at[i].loud;
     }
@@ -253,12 +259,15 @@ void root_job_start(struct root_job *j)
             launch_never_ran(&j->launch, j->crew.ranks[i].rank);
     if (!j->number)
         root_ext_open(r);
+    ext_job_started(r->ext, j->bundle.jobid);
+    root_events_look(j);
 }
 
 void root_job_not_started(struct root_job *j, int rank, const char *step, int errnum)
 {
     double now = root_now(j->root);
 
+    root_rank_not_started(j, rank, step, errnum);
     if (j->spawn)
         root_new_failed(j, now, rank, step, errnum);
     else
@@ -306,10 +315,11 @@ void root_job_lose(struct root_job *j, int position)
     for (int i = 0; j->started && i < n; i++) {
         job_rank_lost(j->crew.job, ranks[i]);    /* also one that has ended: its server may
                                                     not have told the core's */
-        launch_lost(&j->launch, ranks[i]);
+        root_rank_lost(j, ranks[i]);
         root_new_lost(j, ranks[i]);
     }
     free(ranks);
+    root_job_tried(j, position);
     root_new_started(j, position);
     root_job_quiet(j, position);
 }
@@ -341,6 +351,7 @@ double root_job_step(struct root_job *j, double now)
     double until;
 
     root_new_look(j);
+    root_events_look(j);
     if (j->done || j->spawn || !launch_over(&j->launch) || (!j->started && !j->launch.ending))
         return 0;
     if (j->launch.ending && !j->followed)
@@ -357,6 +368,7 @@ double root_job_step(struct root_job *j, double now)
     if (!is_quiet(j) && now < until + LAST_WORDS)
         return until + LAST_WORDS;
     j->done = true;
+    root_events_ended(j);
     return 0;
 }
 

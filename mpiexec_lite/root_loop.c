@@ -196,7 +196,7 @@ static void take_signal(struct root *r, int signo)
         break;
     case SIGTSTP:                /* an orphaned group ignores TSTP */
         TAILQ_FOREACH(j, &r->jobs, in_root)
-            j->launch.ops->kill_all(j, SIGSTOP);
+            launch_hold(&j->launch);
         control_send(&r->control, "stopped", NULL, 0);
         break;
     default:

@@ -43,7 +43,8 @@ static void finalized(void *host, struct crew *c, int rank)
 static void aborted(void *host, struct crew *c, int rank, bool world, int code,
                     const char *text)
 {
-    launch_aborted(&root_job_of(c)->launch, root_now(host), rank, world, code, text);
+    (void)host;
+    root_rank_aborted(root_job_of(c), rank, world, code, text);
 }
 
 static void protocol(void *host, struct crew *c, int rank, const char *why)
@@ -64,7 +65,7 @@ static void rank_ended(void *host, struct crew *c, int rank, int wstatus)
              (int)j->launch.ranks[rank].pid, shell_status(wstatus));
     if (plan_is_single(&j->bundle.plan) && j->launch.ranks[rank].pmi == PMI_INSIDE)
         root_single_gone(j, rank);
-    launch_ended(&j->launch, root_now(host), rank, wstatus);
+    root_rank_ended(j, rank, wstatus);
 }
 
 static void stuck(void *host, struct crew *c, int missing, int waiting)

@@ -54,7 +54,7 @@ static void rank_ended(struct root_job *j, const struct rank_end *x)
     s->pmi = (enum pmi_phase)x->pmi;
     root_say(j->root, 2, "%srank %d (pid %d): ended, status %d", root_job_name(j).text, x->rank,
              x->pid, shell_status(x->wstatus));
-    launch_ended(&j->launch, root_now(j->root), x->rank, x->wstatus);
+    root_rank_ended(j, x->rank, x->wstatus);
 }
 
 /* A message of a server below, with what its row in the table has asked for. */
@@ -110,9 +110,9 @@ static void act_on_event(struct root_job *j, const char *kind, int rank, int cod
     if (!strcmp(kind, "not-started"))
         root_job_not_started(j, rank, text, code ? code : EIO);
     else if (!strcmp(kind, "abort"))
-        launch_aborted(l, now, rank, true, code, text);
+        root_rank_aborted(j, rank, true, code, text);
     else if (!strcmp(kind, "abort-alone"))
-        launch_aborted(l, now, rank, false, code, text);
+        root_rank_aborted(j, rank, false, code, text);
     else if (!strcmp(kind, "protocol"))
         launch_protocol(l, now, rank, text);
     else if (!strcmp(kind, "hung-up"))
@@ -193,8 +193,10 @@ static int on_started(struct root *r, const struct told *t, struct err *e)
 {
     struct root_job *j = root_job_named(r, t->m, e);
 
-    if (j)
+    if (j) {
+        root_job_tried(j, t->position);
         root_new_started(j, t->position);
+    }
     return e->code ? -1 : 0;
 }
 
@@ -272,6 +274,11 @@ static int on_stdin_closed(struct root *r, const struct told *t, struct err *e)
     return 0;
 }
 
+static int on_looked(struct root *r, const struct told *t, struct err *e)
+{
+    return root_looked(r, t->m, e);
+}
+
 enum needs { NOTHING, POSITION };        /* that are checked before */
 
 static const struct row {
@@ -288,6 +295,7 @@ static const struct row {
     { "broken", on_broken, NOTHING }, { "tell", on_tell, NOTHING },
     { "trace", on_trace, NOTHING }, { "stdin-taken", on_stdin_taken, POSITION },
     { "stdin-closed", on_stdin_closed, POSITION }, { "surveyed", on_surveyed, POSITION },
+    { "looked", on_looked, POSITION },
 };
 
 static const struct row *find_row(const char *cmd)

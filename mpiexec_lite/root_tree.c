@@ -2,6 +2,8 @@
  * and coming, failing and losing them. */
 #include "mpiexec_lite/root_impl.h"
 
+#include "pmix_ext/ext.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,6 +62,7 @@ static void lose(struct root *r, int position)
     struct root_job *j;
 
     r->at[position].lost = true;
+    ext_node_lost(r->ext, host_at(r, position));
     TAILQ_FOREACH(j, &r->jobs, in_root)
         root_job_lose(j, position);
     root_input_closed(r, position);

@@ -6,6 +6,9 @@
 
 #define TEXT(n)       { .name = { NULL, n }, .type = ARG_TEXT }
 #define NEEDED(n)     { .name = { NULL, n }, .type = ARG_TEXT, .required = ON(WIRE_2) }
+#define NUMBER(n, a, b) { .name = { NULL, n }, .type = ARG_INT, .required = ON(WIRE_2), \
+                          .min = a, .max = b }
+#define OPTION(n, a, b) { .name = { NULL, n }, .type = ARG_INT, .min = a, .max = b }
 #define END           { .type = ARG_TEXT }
 #define FIELD(n)      { .name = { { NULL }, { n } } }
 #define STATUS        { .name = { { NULL }, { "status" } }, .always = "0" }
@@ -32,14 +35,28 @@ static const struct arg pull_args[] = {
     TEXT("directives"), END
 };
 static const struct field pull_fields[] = { STATUS, FIELD("id"), FIELDS_END };
-static const struct arg id_args[] = {
-    { .name = { NULL, "id" }, .type = ARG_INT, .required = ON(WIRE_2), .max = UINT32_MAX }, END
-};
-static const struct field status_fields[] = { STATUS, FIELDS_END };
 static const struct arg peers_args[] = { TEXT("node"), TEXT("nspace"), END };
 static const struct field peers_fields[] = { STATUS, FIELD("procs"), FIELDS_END };
 static const struct arg nodes_args[] = { TEXT("nspace"), END };
 static const struct field nodes_fields[] = { STATUS, FIELD("nodes"), FIELDS_END };
+static const struct arg register_args[] = { TEXT("codes"), TEXT("infos"), END };
+static const struct field register_fields[] = { STATUS, FIELD("id"), FIELDS_END };
+
+static const struct arg deregister_args[] = { NUMBER("id", 1, INT64_MAX), END };
+static const struct field status_fields[] = { STATUS, FIELDS_END };
+
+static const struct arg notify_args[] = {
+    NUMBER("status", INT32_MIN, INT32_MAX), TEXT("source"), OPTION("range", 0, UINT8_MAX),
+    TEXT("infos"), END
+};
+
+static const struct field results_fields[] = { STATUS, FIELD("results"), FIELDS_END };
+
+static const struct arg control_args[] = { TEXT("targets"), NEEDED("directives"), END };
+
+static const struct arg monitor_args[] = {
+    NEEDED("monitor"), OPTION("error", INT32_MIN, INT32_MAX), TEXT("directives"), END
+};
 
 const struct command ext_commands[] = {
     { { NULL, "pmix-tool-connect" }, { NULL, "pmix-tool-connect-response" },
@@ -53,10 +70,22 @@ const struct command ext_commands[] = {
     { { NULL, "pmix-iof-pull" }, { NULL, "pmix-iof-pull-response" },
       IN_SERVICE, FROM_TOOL, pull_args, pull_fields, ext_iof_pull },
     { { NULL, "pmix-iof-deregister" }, { NULL, "pmix-iof-deregister-response" },
-      IN_SERVICE, FROM_TOOL, id_args, status_fields, ext_iof_deregister },
+      IN_SERVICE, FROM_TOOL, deregister_args, status_fields, ext_iof_deregister },
     { { NULL, "pmix-resolve-peers" }, { NULL, "pmix-resolve-peers-response" },
       IN_SERVICE, FROM_TOOL, peers_args, peers_fields, ext_resolve_peers },
     { { NULL, "pmix-resolve-nodes" }, { NULL, "pmix-resolve-nodes-response" },
       IN_SERVICE, FROM_TOOL, nodes_args, nodes_fields, ext_resolve_nodes },
+    { { NULL, "pmix-event-register" }, { NULL, "pmix-event-register-response" },
+      IN_SERVICE, FROM_TOOL, register_args, register_fields, ext_event_register },
+    { { NULL, "pmix-event-deregister" }, { NULL, "pmix-event-deregister-response" },
+      IN_SERVICE, FROM_TOOL, deregister_args, status_fields, ext_event_deregister },
+    { { NULL, "pmix-notify" }, { NULL, "pmix-notify-response" },
+      IN_SERVICE, FROM_TOOL, notify_args, status_fields, ext_notify },
+    { { NULL, "pmix-job-control" }, { NULL, "pmix-job-control-response" },
+      IN_SERVICE, FROM_TOOL, control_args, results_fields, ext_job_control },
+    { { NULL, "pmix-monitor" }, { NULL, "pmix-monitor-response" },
+      IN_SERVICE, FROM_TOOL, monitor_args, results_fields, ext_monitor },
+    { { NULL, "pmix-heartbeat" }, { NULL, "pmix-heartbeat-response" },
+      IN_SERVICE, FROM_TOOL, NO_ARGS, status_fields, ext_heartbeat },
 };
 const size_t ext_command_count = sizeof ext_commands / sizeof *ext_commands;

@@ -2,6 +2,8 @@
 #include "pmix_ext/serve.h"
 
 #include "pmix_ext/commands.h"
+#include "pmix_ext/serve_event.h"
+#include "pmix_ext/serve_monitor.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,6 +29,9 @@ struct session *session_of(struct request *rq, struct err *e)
     s->conn = c;
     TAILQ_INIT(&s->parts);
     conn_party(c, &s->who);
+    s->at = s->who.tool || !x->ops.where ? 0 : x->ops.where(x->host, s->who.nspace, s->who.rank);
+    TAILQ_INIT(&s->registrations);
+    TAILQ_INIT(&s->monitors);
     c->layer = s;
     TAILQ_INSERT_TAIL(&x->sessions, s, in_ext);
     return s;
@@ -36,6 +41,8 @@ static void session_free(struct session *s)
 {
     iof_forget(s);
     parts_forget(s);
+    monitors_forget(s);
+    events_forget(s);
     s->conn->layer = NULL;
     TAILQ_REMOVE(&s->ext->sessions, s, in_ext);
     free(s);
@@ -55,6 +62,7 @@ static void conn_has_room(void *layer, struct conn *c)
         return;
     iof_drained(c->layer);
     parts_room(c->layer);
+    events_go_on(c->layer);
 }
 
 static void job_gone(void *layer, struct job *j)
@@ -135,6 +143,9 @@ struct ext *ext_new(struct server *s, const struct ext_ops *ops, void *host, str
     TAILQ_INIT(&x->sessions);
     TAILQ_INIT(&x->surveys);
     TAILQ_INIT(&x->queries);
+    TAILQ_INIT(&x->listening);
+    TAILQ_INIT(&x->kept);
+    TAILQ_INIT(&x->failures);
     TAILQ_INIT(&x->afters);
     TAILQ_INIT(&x->pulls);
     if (server_add_commands(s, ext_commands, ext_command_count, e) < 0) {
@@ -153,6 +164,8 @@ void ext_free(struct ext *x)
         return;
     while ((s = TAILQ_FIRST(&x->sessions)))
         session_free(s);
+    events_clear(x);
+    failures_clear(x);
     server_set_layer(x->server, NULL, NULL);
     buf_clear(&x->text);
     free(x);

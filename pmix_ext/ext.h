@@ -13,9 +13,25 @@
 #include "pmi2/server.h"
 #include "pmix_ext/facts.h"
 
+#include <time.h>
+
 struct ext;
 
 enum ext_log { EXT_LOG_STDOUT, EXT_LOG_STDERR, EXT_LOG_SYSLOG, EXT_LOG_RECORD, EXT_LOG_STORE };
+
+enum ext_order_kind { EXT_SIGNAL, EXT_PAUSE, EXT_RESUME, EXT_TERMINATE, EXT_KILL };
+
+struct ext_order {                       /* pmix-job-control */
+    enum ext_order_kind kind;
+    int         signo;                   /* EXT_SIGNAL */
+    const char *who;                     /* has given it, for people */
+};
+
+struct ext_file {
+    bool            there;
+    long long       size;
+    struct timespec accessed, modified;
+};
 
 struct ext_ops {
     /* This host's name. */
@@ -28,6 +44,15 @@ struct ext_ops {
     /* What ranks that are watched write can be taken again (ext_output_full). */
     void (*output_room)(void *host);
     const struct fact_ops *facts;        /* borrowed */
+    /* A number for the node of a rank, the launcher's own is 0; -1: there is no such rank.
+     * NULL: there is one node. */
+    int (*where)(void *host, const char *job, uint32_t rank);
+    /* Have that done to a rank of a job, or (-1) to all of it.  False: there is no such, or it
+     * has ended. */
+    bool (*order)(void *host, const char *job, int rank, const struct ext_order *order);
+    /* Look at a file of the node with that number (where), and say by ext_looked what there
+     * was.  NULL: never. */
+    void (*look)(void *host, int at, unsigned number, const char *path);
     /* A line for a log, without its end, safe to show; nspace: who says it.  0, or an errno;
      * ENOTSUP: there is no such log. */
     int (*log)(void *host, enum ext_log to, int priority, const char *nspace, const char *line,
@@ -52,5 +77,30 @@ void        ext_output(struct ext *x, const char *nspace, int rank, bool errors,
 bool        ext_output_full(const struct ext *x);
 /* Bytes that are put aside for connections that do not take them. */
 size_t      ext_held(const struct ext *x);
+/* What a look at a file has found; one that is over does no harm. */
+void ext_looked(struct ext *x, unsigned number, const struct ext_file *file);
+
+/* --- what happens, told to those who have asked for such events (PROTOCOL.md, "Events of
+ * the launcher") --- */
+
+struct ext_end {                         /* of a process */
+    int         wstatus;                 /* as wait4 gave it */
+    bool        inside;                  /* between PMI's init and finalize */
+    bool        aborted;                 /* it had called abort */
+    bool        commanded;               /* its end was ordered */
+    const char *node;                    /* where it was */
+};
+/* The first ranks of a job are started; then all of them are. */
+void ext_job_started(struct ext *x, const char *job);
+void ext_job_launched(struct ext *x, const char *job);
+void ext_rank_not_started(struct ext *x, const char *job, int rank, const char *why);
+/* It has called abort. */
+void ext_rank_aborts(struct ext *x, const char *job, int rank, int code, const char *text);
+void ext_rank_ended(struct ext *x, const char *job, int rank, const struct ext_end *how);
+/* It has gone with its node, which is told before. */
+void ext_rank_lost(struct ext *x, const char *job, int rank, const char *node);
+void ext_node_lost(struct ext *x, const char *node);
+/* All its ranks have ended, with this exit status as a whole. */
+void ext_job_ended(struct ext *x, const char *job, int status);
 
 #endif

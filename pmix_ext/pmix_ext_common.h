@@ -175,6 +175,11 @@ typedef int pmix_status_t;
 /* Codes of others are below. */
 #define PMIX_EXTERNAL_ERR_BASE                        (-3000)
 
+/* Ours: events that were for this process were dropped, as it did not read; the info
+ * PMIX_EXT_MISSED (PMIX_UINT64) says how many. */
+#define PMIX_EXT_EVENTS_MISSED                        (PMIX_EXTERNAL_ERR_BASE - 1)
+#define PMIX_EXT_MISSED                               "events.missed"
+
 /* Names of earlier versions. */
 #define PMIX_ERR_SILENT                               (-2)
 #define PMIX_ERR_DEBUGGER_RELEASE                     (-3)

@@ -8,6 +8,7 @@
 
 #include "pmi2/core.h"
 #include "pmix_ext/after.h"
+#include "pmix_ext/event.h"
 #include "pmix_ext/ext.h"
 #include "pmix_ext/parts.h"
 #include "pmix_ext/query.h"
@@ -28,11 +29,20 @@ struct session {                         /* what the layer knows of a connection
     bool         payload;                /* it takes bytes behind a frame */
     struct parts_list parts;             /* owned: replies that are on their way */
     double       log_at, log_left;       /* pmix-log: when it came last; bytes it may write */
+    int          at;                     /* where it is: the same number, the same node */
+    TAILQ_ENTRY(session) in_listening;   /* while it has registrations */
+    struct registrations registrations;  /* owned */
+    size_t       nregistrations, last_registration;  /* how many; the last id */
+    TAILQ_HEAD(, monitor) monitors;      /* owned: pmix-monitor */
+    size_t       nmonitors;
+    unsigned long long missed;           /* events that were dropped, and not told yet */
 };
 TAILQ_HEAD(sessions, session);
 
 struct pull;
 TAILQ_HEAD(pulls, pull);
+struct failure;                          /* event_system.c */
+TAILQ_HEAD(failures, failure);
 
 struct ext {
     struct server  *server;              /* borrowed */
@@ -48,6 +58,12 @@ struct ext {
     size_t          ngathered;
     struct pulls    pulls;               /* owned: of output */
     unsigned        pull_id;             /* of the last one */
+    struct sessions listening;           /* those that have asked for events */
+    struct events   kept;                /* owned: for those who ask later */
+    size_t          nkept, kept_bytes;
+    struct failures failures;            /* owned: of jobs that have not ended */
+    unsigned        looks;               /* numbers given to looks at files so far */
+    size_t          nfiles;              /* that are monitored */
     struct buf      text;                /* a reply's, until it is made */
 };
 
@@ -78,5 +94,7 @@ int session_node(const struct session *s);
 
 command_fn ext_tool_connect, ext_capabilities, ext_query, ext_resolve_peers,
            ext_resolve_nodes, ext_log, ext_iof_pull, ext_iof_deregister;
+command_fn ext_event_register, ext_event_deregister, ext_notify, ext_job_control, ext_monitor,
+           ext_heartbeat;
 
 #endif

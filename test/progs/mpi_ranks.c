@@ -10,6 +10,7 @@
  *   noname          look up a name that nobody has published
  *   nofinalize      the last rank exits with 0 inside MPI, others wait
  *   after CODE      the last rank exits with CODE after MPI_Finalize
+ *   wait FILE       each says "RANK waits" and waits until there is that file
  *
  * A wrong value is said on stdout and ends the job with 3. */
 #include <mpi.h>
@@ -134,6 +135,13 @@ int main(int argc, char **argv)
         MPI_Abort(MPI_COMM_WORLD, arg);
     else if (!strcmp(mode, "nofinalize") && rank == size - 1)
         _exit(0);
+    else if (!strcmp(mode, "wait")) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        printf("rank %d waits\n", rank);
+        fflush(stdout);
+        while (access(argv[2], F_OK) < 0)
+            usleep(20000);
+    }
     if (!strcmp(mode, "abort") || !strcmp(mode, "nofinalize"))
         MPI_Barrier(MPI_COMM_WORLD);
     if (!strcmp(mode, "after") && rank == size - 1)

@@ -18,6 +18,8 @@ numbers, what begins with '[' or '{' is JSON, all else is text.
 
 import array
 import base64
+import contextlib
+import copy
 import glob
 import json
 import os
@@ -54,7 +56,10 @@ def query(*keys, **more):
 
 
 def plain(x):
-    """What a typed value says without its types: arrays as lists, records as dicts."""
+    """What a typed value says without its types: arrays as lists, records as dicts, infos as
+    (key, value)."""
+    if isinstance(x, dict) and "key" in x and "value" in x:
+        return x["key"], plain({"type": x["type"], "value": x["value"]})
     if isinstance(x, dict) and "type" in x and "array" in x:
         return [plain(e) for e in x["array"]]
     if isinstance(x, dict) and "type" in x and "value" in x:
@@ -70,7 +75,7 @@ def entries(reply):
             whole[-1]["value"]["array"] += e["value"]["array"]
             whole[-1].update({k: e[k] for k in e if k == "status"})
         else:
-            whole.append({k: e[k] for k in e if k != "more"})
+            whole.append({k: copy.deepcopy(e[k]) for k in e if k != "more"})
         cut = e.get("more", False)
     return whole
 
@@ -78,8 +83,11 @@ def entries(reply):
 def results(reply):
     """The same as (query, key, value): values without types; of a key that has none its
     status, as {"status": n}."""
-    return [(e["query"], e["key"], plain(e) if "value" in e else {"status": e["status"]})
-            for e in entries(reply)]
+    return [(e["query"], e["key"], answer(e)) for e in entries(reply)]
+
+
+def answer(entry):
+    return plain(entry)[1] if "value" in entry else {"status": entry["status"]}
 
 
 # --- connections -----------------------------------------------------------------
@@ -320,7 +328,8 @@ class Rank(Peer):
     def end(self, status=0, signo=None):
         """Its process exits."""
         word = f"signal {signo}" if signo else f"exit {status}"
-        self.control.sendall(word.encode() + b"\n")
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):     # it has ended
+            self.control.sendall(word.encode() + b"\n")
         self.close()
 
 

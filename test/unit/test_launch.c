@@ -108,6 +108,21 @@ static void tick_until(struct run *r, double to)
     r->now = to;
 }
 
+static void order(struct launch *l, double at, const char *what, int rank, int signo)
+{
+    static const char *const names[] = {
+        [ORDER_SIGNAL] = "send", [ORDER_PAUSE] = "pause", [ORDER_RESUME] = "resume",
+        [ORDER_TERMINATE] = "terminate", [ORDER_KILL] = "kill",
+    };
+
+    for (size_t i = 0; i < N_OF(names); i++)
+        if (!strcmp(what, names[i])) {
+            launch_order(l, at, rank, (enum order)i, signo, "a tool");
+            return;
+        }
+    assert_string_equal(what, "");
+}
+
 /* One event, text as above. */
 static void happen(struct run *r, const char *event)
 {
@@ -158,8 +173,10 @@ static void happen(struct run *r, const char *event)
         launch_lost(l, rank);
     else if (!strcmp(what, "noexec"))
         launch_failed_to_start(l, at, rank, "exec", EACCES);
+    else if (!strcmp(what, "hold"))
+        launch_hold(l);
     else
-        assert_string_equal(what, "");
+        order(l, at, what, rank, n);
 }
 
 static const struct {
@@ -239,6 +256,42 @@ static const struct {
     { "some never ran", 3, .events = { "1 die 0 SEGV", "1.5 never 2", "1.5 never 2",
       "2 die 1 TERM" },
       .log = "1.0 tell " R(0) " killed by signal 11 (SIGSEGV)\n" TERM("1.0"), .status = 139 },
+
+    /* --- orders --- */
+    { "a job is paused and goes on", 2, .events = { "1 pause -1", "2 resume -1", "3 exit 0 0",
+      "3 exit 1 0" }, .log = "1.0 all STOP\n2.0 all CONT\n", .status = 0 },
+    { "what is paused stays so when the launcher goes on", 3, .events = { "1 pause 1", "2 hold",
+      "3 signal 18", "4 resume 1", "5 signal 18", "6 exit 0 0", "6 exit 1 0", "6 exit 2 0" },
+      .log = "1.0 rank 1 STOP\n2.0 all STOP\n3.0 rank 0 CONT\n3.0 rank 2 CONT\n"
+             "4.0 rank 1 CONT\n5.0 all CONT\n", .status = 0 },
+    { "what is to go on waits for the launcher", 2, .events = { "1 hold", "2 pause 0",
+      "3 resume 0", "4 signal 18", "5 exit 0 0", "5 exit 1 0" },
+      .log = "1.0 all STOP\n2.0 rank 0 STOP\n4.0 all CONT\n", .status = 0 },
+    { "one that ends is not paused any more", 2, .going = true, .events = { "1 pause 1",
+      "2 die 1 KILL", "3 signal 18", "4 exit 0 0" },
+      .log = "1.0 rank 1 STOP\n2.0 tell " R(1) " killed by signal 9 (SIGKILL)\n3.0 all CONT\n",
+      .status = 137 },
+    { "STOP and CONT are pause and resume", 2, .events = { "1 send 1 19", "2 signal 18",
+      "3 send -1 18", "4 send 0 10", "5 exit 0 0", "5 exit 1 0" },
+      .log = "1.0 rank 1 STOP\n2.0 rank 0 CONT\n3.0 all CONT\n4.0 rank 0 USR1\n",
+      .status = 0 },
+    { "a job is terminated, though it is paused", 2, .events = { "1 pause -1",
+      "2 terminate -1", "9 die 0 KILL", "9 die 1 KILL" },
+      .log = "1.0 all STOP\n2.0 tell ended by order of a tool\n" TERM("2.0")
+             "2.0 all CONT\n" KILL("4.0"), .status = 143 },
+    { "a job is killed", 2, .events = { "1 kill -1", "1.1 die 0 KILL", "1.1 die 1 KILL" },
+      .log = "1.0 tell ended by order of a tool\n" KILL("1.0"), .status = 137 },
+    { "one that is ending is killed", 2, .events = { "1 terminate -1", "1.5 kill -1",
+      "1.6 die 0 KILL", "1.6 die 1 KILL" },
+      .log = "1.0 tell ended by order of a tool\n" TERM("1.0") KILL("1.5"), .status = 143 },
+    { "a rank is terminated, paused as it is, and its end is as any", 2, .events = {
+      "1 pause 1", "2 terminate 1", "5 die 1 KILL", "5.5 exit 0 0" },
+      .log = "1.0 rank 1 STOP\n2.0 rank 1 TERM\n2.0 rank 1 CONT\n4.0 rank 1 KILL\n"
+             "5.0 tell " R(1) " killed by signal 9 (SIGKILL)\n" TERM("5.0"), .status = 137 },
+    { "a rank is killed", 2, .going = true, .events = { "1 kill 1", "1.1 die 1 KILL",
+      "5 exit 0 0" },
+      .log = "1.0 rank 1 KILL\n1.1 tell " R(1) " killed by signal 9 (SIGKILL)\n",
+      .status = 137 },
 
     /* --- abort --- */
     { "abort", 2, .events = { "1 init 0", "1 abort 0 3 :bad luck", "1.1 exit 0 3",

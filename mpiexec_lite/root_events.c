@@ -1,0 +1,79 @@
+/* root_events.c - what becomes of jobs and ranks, told to the launch, which decides, and to
+ * those who have asked for events, in the order in which it happens. */
+#include "mpiexec_lite/root_impl.h"
+
+#include "pmix_ext/ext.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *host_of(struct root_job *j, int rank)
+{
+    return j->launch.hostname(j, rank);
+}
+
+/* --- ranks ------------------------------------------------------------- */
+
+static bool lives(const struct root_job *j, int rank)
+{
+    return j->launch.ranks[rank].pid && !j->launch.ranks[rank].ended;
+}
+
+void root_rank_ended(struct root_job *j, int rank, int wstatus)
+{
+    const struct rank_state *s = &j->launch.ranks[rank];
+    struct ext_end how = { .wstatus = wstatus, .inside = s->pmi == PMI_INSIDE,
+                           .aborted = s->aborted,
+                           .commanded = s->commanded || j->launch.ending,
+                           .node = host_of(j, rank) };
+
+    if (!lives(j, rank))
+        return;
+    launch_ended(&j->launch, root_now(j->root), rank, wstatus);
+    ext_rank_ended(j->root->ext, j->bundle.jobid, rank, &how);
+}
+
+void root_rank_aborted(struct root_job *j, int rank, bool world, int code, const char *text)
+{
+    if (lives(j, rank))
+        ext_rank_aborts(j->root->ext, j->bundle.jobid, rank, code, text);
+    launch_aborted(&j->launch, root_now(j->root), rank, world, code, text);
+}
+
+void root_rank_not_started(struct root_job *j, int rank, const char *step, int errnum)
+{
+    char why[300];
+
+    snprintf(why, sizeof why, "%s: %s", step, strerror(errnum));
+    ext_rank_not_started(j->root->ext, j->bundle.jobid, rank, why);
+}
+
+void root_rank_lost(struct root_job *j, int rank)
+{
+    if (lives(j, rank))
+        ext_rank_lost(j->root->ext, j->bundle.jobid, rank, host_of(j, rank));
+    launch_lost(&j->launch, rank);
+}
+
+/* --- jobs -------------------------------------------------------------- */
+
+void root_job_tried(struct root_job *j, int position)
+{
+    j->starts -= j->at[position].starts;
+    j->at[position].starts = false;
+}
+
+/* Of a job that somebody waits for it is not known before all have said how it went. */
+void root_events_look(struct root_job *j)
+{
+    if (j->launched || !j->started || j->starts || j->spawn || j->refused || j->launch.ending)
+        return;
+    j->launched = true;
+    ext_job_launched(j->root->ext, j->bundle.jobid);
+}
+
+void root_events_ended(struct root_job *j)
+{
+    ext_job_ended(j->root->ext, j->bundle.jobid,
+                  j->refused ? EXIT_LAUNCHER : launch_outcome(&j->launch));
+}

@@ -1,0 +1,296 @@
+/* event_system.c - events that the launcher itself raises: what becomes of jobs, processes
+ * and nodes.  (PMIx standard, "Event notification"; PROTOCOL.md, "Events of the launcher".)
+ *
+ * What is no failure is not for default handlers, many of which end their process.  Ends as
+ * they should be are as many as there are processes, and are not kept. */
+#include "pmix_ext/serve_event.h"
+
+#include "pmix_ext/pmix_ext_keys.h"
+#include "pmix_ext/value.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+struct failure {                         /* of a job: its first */
+    TAILQ_ENTRY(failure) in_ext;
+    char          job[LIMIT_JOBID];
+    pmix_status_t status;                /* the event of that process */
+    pmix_proc_t   who;
+};
+
+/* An event that is being put together. */
+struct told {
+    pmix_status_t status;
+    pmix_proc_t   source;
+    bool          harmless, passing;     /* not for default handlers; not kept */
+    pmix_info_t   infos[8];
+    size_t        n;
+};
+
+/* --- put together ------------------------------------------------------ */
+
+static pmix_proc_t proc_of(const char *job, uint32_t rank)
+{
+    pmix_proc_t p = { .rank = rank };
+
+    snprintf(p.nspace, sizeof p.nspace, "%s", job);
+    return p;
+}
+
+static struct told tell_of(pmix_status_t status, pmix_proc_t source)
+{
+    return (struct told){ .status = status, .source = source };
+}
+
+static void add(struct told *t, const char *key, const pmix_value_t *value)
+{
+    pmix_info_t *info = &t->infos[t->n++];
+
+    snprintf(info->key, sizeof info->key, "%s", key);
+    info->value = *value;
+}
+
+/* Values are borrowed until the event is raised. */
+static void add_proc(struct told *t, pmix_proc_t *p)
+{
+    add(t, PMIX_EVENT_AFFECTED_PROC, &(pmix_value_t){ .type = PMIX_PROC, .data.proc = p });
+}
+
+static void add_text(struct told *t, const char *key, const char *text)
+{
+    add(t, key, &(pmix_value_t){ .type = PMIX_STRING, .data.string = (char *)text });
+}
+
+static void add_int(struct told *t, const char *key, int n)
+{
+    add(t, key, &(pmix_value_t){ .type = PMIX_INT, .data.integer = n });
+}
+
+static void add_status(struct told *t, const char *key, pmix_status_t status)
+{
+    add(t, key, &(pmix_value_t){ .type = PMIX_STATUS, .data.status = status });
+}
+
+static void add_state(struct told *t, pmix_proc_state_t state)
+{
+    add(t, PMIX_PROC_STATE_STATUS, &(pmix_value_t){ .type = PMIX_PROC_STATE,
+                                                    .data.state = state });
+}
+
+/* Who has no memory for it does without. */
+static void raise_told(struct ext *x, struct told *t)
+{
+    struct infos infos = { t->infos, 0 };
+    struct job *j = job_named(x->server, t->source.nspace);
+    struct err e = { 0 };
+    pmix_status_t why;
+    struct event *ev;
+
+    if (t->passing && TAILQ_EMPTY(&x->listening))
+        return;
+    add(t, PMIX_EVENT_TIMESTAMP, &(pmix_value_t){ .type = PMIX_TIME,
+                                                  .data.time = (time_t)x->ops.now(x->host) });
+    if (t->harmless)
+        add(t, PMIX_EVENT_NON_DEFAULT, &(pmix_value_t){ .type = PMIX_BOOL, .data.flag = true });
+    infos.n = t->n;
+    ev = event_new(&infos, PMIX_RANGE_SESSION, &why, &e);
+    if (!ev)
+        return;
+    ev->status = t->status;
+    ev->source = t->source;
+    ev->at = x->ops.where ? x->ops.where(x->host, t->source.nspace, t->source.rank) : 0;
+    ev->launcher = true;
+    ev->keep = !t->passing;
+    if (j && j->spawner)
+        snprintf(ev->spawner, sizeof ev->spawner, "%s", j->spawner);
+    events_raise(x, ev);
+}
+
+/* --- jobs -------------------------------------------------------------- */
+
+static struct failure *failure_of(struct ext *x, const char *job)
+{
+    struct failure *f;
+
+    TAILQ_FOREACH(f, &x->failures, in_ext)
+        if (!strcmp(f->job, job))
+            return f;
+    return NULL;
+}
+
+static void note_failure(struct ext *x, const char *job, const struct told *t)
+{
+    struct failure *f = failure_of(x, job) ? NULL : calloc(1, sizeof *f);
+
+    if (!f)
+        return;
+    snprintf(f->job, sizeof f->job, "%s", job);
+    f->status = t->status;
+    f->who = t->source;
+    TAILQ_INSERT_TAIL(&x->failures, f, in_ext);
+}
+
+void failures_clear(struct ext *x)
+{
+    struct failure *f;
+
+    while ((f = TAILQ_FIRST(&x->failures))) {
+        TAILQ_REMOVE(&x->failures, f, in_ext);
+        free(f);
+    }
+}
+
+static void tell_job(struct ext *x, const char *job, pmix_status_t status)
+{
+    struct told t = tell_of(status, proc_of(job, PMIX_RANK_WILDCARD));
+
+    t.harmless = true;
+    add_text(&t, PMIX_NSPACE, job);
+    raise_told(x, &t);
+}
+
+void ext_job_started(struct ext *x, const char *job)
+{
+    tell_job(x, job, PMIX_EVENT_JOB_START);
+}
+
+void ext_job_launched(struct ext *x, const char *job)
+{
+    tell_job(x, job, PMIX_LAUNCH_COMPLETE);
+}
+
+/* What a job has failed with, by its first process that has. */
+static pmix_status_t job_status(const struct failure *f)
+{
+    switch (f ? f->status : PMIX_SUCCESS) {
+    case PMIX_ERR_PROC_REQUESTED_ABORT: return PMIX_ERR_JOB_ABORTED;
+    case PMIX_ERR_PROC_ABORTED_BY_SIG:  return PMIX_ERR_JOB_ABORTED_BY_SIG;
+    case PMIX_ERR_PROC_KILLED_BY_CMD:   return PMIX_ERR_JOB_KILLED_BY_CMD;
+    case PMIX_ERR_PROC_TERM_WO_SYNC:    return PMIX_ERR_JOB_TERM_WO_SYNC;
+    case PMIX_ERR_EXIT_NONZERO_TERM:    return PMIX_ERR_JOB_NON_ZERO_TERM;
+    case PMIX_ERR_PROC_FAILED_TO_START: return PMIX_ERR_JOB_FAILED_TO_LAUNCH;
+    case PMIX_ERR_LOST_CONNECTION:      return PMIX_ERR_JOB_ABORTED_BY_SYS_EVENT;
+    default:                            return PMIX_ERR_JOB_CANCELED;
+    }
+}
+
+static void add_job_end(struct told *t, const char *job, pmix_status_t status, int code,
+                        struct failure *f)
+{
+    add_text(t, PMIX_NSPACE, job);
+    add_status(t, PMIX_JOB_TERM_STATUS, status);
+    add_int(t, PMIX_EXIT_CODE, code);
+    if (f)
+        add_proc(t, &f->who);
+}
+
+void ext_job_ended(struct ext *x, const char *job, int code)
+{
+    struct failure *f = failure_of(x, job);
+    pmix_status_t status = code ? job_status(f) : PMIX_SUCCESS;
+    pmix_proc_t source = proc_of(job, PMIX_RANK_WILDCARD);
+    struct told failed = tell_of(status, source), ended = tell_of(PMIX_EVENT_JOB_END, source);
+
+    if (status != PMIX_SUCCESS) {
+        add_job_end(&failed, job, status, code, f);
+        raise_told(x, &failed);
+    }
+    add_job_end(&ended, job, status, code, f);
+    ended.harmless = true;
+    raise_told(x, &ended);
+    if (f)
+        TAILQ_REMOVE(&x->failures, f, in_ext);
+    free(f);
+}
+
+/* --- processes --------------------------------------------------------- */
+
+static void tell_failed(struct ext *x, const char *job, struct told *t)
+{
+    note_failure(x, job, t);
+    raise_told(x, t);
+}
+
+void ext_rank_not_started(struct ext *x, const char *job, int rank, const char *why)
+{
+    struct told t = tell_of(PMIX_ERR_PROC_FAILED_TO_START, proc_of(job, (uint32_t)rank));
+
+    add_proc(&t, &t.source);
+    add_state(&t, PMIX_PROC_STATE_FAILED_TO_START);
+    add_text(&t, PMIX_EVENT_TEXT_MESSAGE, why);
+    tell_failed(x, job, &t);
+}
+
+void ext_rank_aborts(struct ext *x, const char *job, int rank, int code, const char *text)
+{
+    struct told t = tell_of(PMIX_ERR_PROC_REQUESTED_ABORT, proc_of(job, (uint32_t)rank));
+    struct buf safe = BUF_INIT;          /* it may be of any encoding */
+
+    buf_escaped(&safe, text, strlen(text));
+    add_proc(&t, &t.source);
+    add_int(&t, PMIX_EXIT_CODE, code);
+    if (safe.len && !safe.failed)
+        add_text(&t, PMIX_EVENT_TEXT_MESSAGE, buf_bytes(&safe));
+    tell_failed(x, job, &t);
+    buf_clear(&safe);
+}
+
+void ext_rank_lost(struct ext *x, const char *job, int rank, const char *node)
+{
+    struct told t = tell_of(PMIX_ERR_LOST_CONNECTION, proc_of(job, (uint32_t)rank));
+
+    add_proc(&t, &t.source);
+    add_state(&t, PMIX_PROC_STATE_COMM_FAILED);
+    add_text(&t, PMIX_HOSTNAME, node);
+    tell_failed(x, job, &t);
+}
+
+struct outcome_of { pmix_status_t status; pmix_proc_state_t state; };
+
+static struct outcome_of outcome_of(const struct ext_end *how)
+{
+    if (how->aborted)
+        return (struct outcome_of){ PMIX_ERR_PROC_ABORTED, PMIX_PROC_STATE_CALLED_ABORT };
+    if (WIFSIGNALED(how->wstatus) && how->commanded)
+        return (struct outcome_of){ PMIX_ERR_PROC_KILLED_BY_CMD, PMIX_PROC_STATE_KILLED_BY_CMD };
+    if (WIFSIGNALED(how->wstatus))
+        return (struct outcome_of){ PMIX_ERR_PROC_ABORTED_BY_SIG,
+                                    PMIX_PROC_STATE_ABORTED_BY_SIG };
+    if (WEXITSTATUS(how->wstatus))
+        return (struct outcome_of){ PMIX_ERR_EXIT_NONZERO_TERM, PMIX_PROC_STATE_TERM_NON_ZERO };
+    if (how->inside)
+        return (struct outcome_of){ PMIX_ERR_PROC_TERM_WO_SYNC, PMIX_PROC_STATE_TERM_WO_SYNC };
+    return (struct outcome_of){ PMIX_EVENT_PROC_TERMINATED, PMIX_PROC_STATE_TERMINATED };
+}
+
+void ext_rank_ended(struct ext *x, const char *job, int rank, const struct ext_end *how)
+{
+    struct outcome_of o = outcome_of(how);
+    struct told t = tell_of(o.status, proc_of(job, (uint32_t)rank));
+
+    t.harmless = t.passing = o.status == PMIX_EVENT_PROC_TERMINATED;
+    add_proc(&t, &t.source);
+    add_status(&t, PMIX_PROC_TERM_STATUS, t.harmless ? PMIX_SUCCESS : o.status);
+    add_int(&t, PMIX_EXIT_CODE, WIFSIGNALED(how->wstatus) ? 128 + WTERMSIG(how->wstatus)
+                                                          : WEXITSTATUS(how->wstatus));
+    add_state(&t, o.state);
+    add_text(&t, PMIX_HOSTNAME, how->node);
+    if (!t.harmless)
+        note_failure(x, job, &t);
+    raise_told(x, &t);
+}
+
+/* --- nodes ------------------------------------------------------------- */
+
+void ext_node_lost(struct ext *x, const char *node)
+{
+    pmix_proc_t server;
+    struct told t;
+
+    events_server(x, &server);
+    t = tell_of(PMIX_EVENT_NODE_DOWN, server);
+    add_text(&t, PMIX_HOSTNAME, node);
+    raise_told(x, &t);
+}

@@ -1,0 +1,244 @@
+/* serve_control.c - pmix-job-control: signal, stop, continue and end processes.  (PMIx
+ * standard, "Job control".)
+ *
+ * A rank may give orders to its own job and to jobs that it is connected to, a tool to all
+ * jobs here: both are of one user, or the tool is root's.  All directives are understood
+ * before the first is carried out. */
+#include "pmix_ext/serve.h"
+
+#include "pmix_ext/pmix_ext_keys.h"
+#include "pmix_ext/value.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CONTROL_TARGETS, CONTROL_DIRECTIVES };
+enum { CONTROL_RESULTS_OUT = 1 };
+
+enum { ORDERS = 16 };                    /* directives that do something, of one request */
+
+struct control {                         /* one pmix-job-control */
+    struct session  *s;
+    pmix_proc_t     *targets;
+    size_t           ntargets;
+    struct infos     directives;
+    struct ext_order orders[ORDERS];
+    size_t           norders;
+    char             who[LIMIT_JOBID + 40];
+};
+
+/* --- directives -------------------------------------------------------- */
+
+static const struct { const char *key; enum ext_order_kind kind; } flags[] = {
+    { PMIX_JOB_CTRL_PAUSE, EXT_PAUSE }, { PMIX_JOB_CTRL_RESUME, EXT_RESUME },
+    { PMIX_JOB_CTRL_TERMINATE, EXT_TERMINATE }, { PMIX_JOB_CTRL_KILL, EXT_KILL },
+};
+
+/* What would have to be done and cannot be; what only describes the job or the request is
+ * fine. */
+static const char *const unsupported[] = {
+    PMIX_JOB_CTRL_RESTART, PMIX_JOB_CTRL_CHECKPOINT, PMIX_JOB_CTRL_CHECKPOINT_EVENT,
+    PMIX_JOB_CTRL_CHECKPOINT_SIGNAL, PMIX_JOB_CTRL_CHECKPOINT_METHOD, PMIX_JOB_CTRL_PROVISION,
+    PMIX_JOB_CTRL_PROVISION_IMAGE, PMIX_JOB_CTRL_PREEMPTIBLE, PMIX_REGISTER_CLEANUP,
+    PMIX_REGISTER_CLEANUP_DIR,
+};
+
+static pmix_status_t add_order(struct control *c, enum ext_order_kind kind, int signo,
+                               struct err *e)
+{
+    if (c->norders == ORDERS) {
+        err_set(e, ERR_LENGTH, "more than %d directives", ORDERS);
+        return PMIX_ERR_BAD_PARAM;
+    }
+    c->orders[c->norders++] = (struct ext_order){ kind, signo, c->who };
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t take_signal(struct control *c, const pmix_info_t *info, struct err *e)
+{
+    long long signo;
+
+    if (info_number(info, 1, SIGRTMAX, &signo, e) < 0)
+        return PMIX_ERR_BAD_PARAM;
+    return add_order(c, EXT_SIGNAL, (int)signo, e);
+}
+
+static bool is_among(const char *key, const char *const *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(list[i], key))
+            return true;
+    return false;
+}
+
+/* PMIX_SUCCESS, or what is wrong and e. */
+static pmix_status_t take_directive(struct control *c, const pmix_info_t *info, struct err *e)
+{
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (!strcmp(info->key, flags[i].key)) {
+            if (info->value.type != PMIX_BOOL && info->value.type != PMIX_UNDEF) {
+                err_set(e, ERR_INVALID_VAL, "%s is no PMIX_BOOL", info->key);
+                return PMIX_ERR_TYPE_MISMATCH;
+            }
+            return info_is_true(info) ? add_order(c, flags[i].kind, 0, e) : PMIX_SUCCESS;
+        }
+    if (!strcmp(info->key, PMIX_JOB_CTRL_SIGNAL))
+        return take_signal(c, info, e);
+    if (!strcmp(info->key, PMIX_JOB_CTRL_CANCEL)) {
+        err_set(e, ERR_OTHER, "there is nothing to cancel: orders are carried out at once");
+        return PMIX_ERR_NOT_FOUND;
+    }
+    if (!strcmp(info->key, PMIX_JOB_CTRL_ID) ||
+        (!(info->flags & PMIX_INFO_REQD) &&
+         !is_among(info->key, unsupported, sizeof unsupported / sizeof *unsupported)))
+        return PMIX_SUCCESS;
+    err_set(e, ERR_OTHER, "%s is not supported", info->key);
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+static pmix_status_t take_directives(struct control *c, struct err *e)
+{
+    for (size_t i = 0; i < c->directives.n; i++) {
+        pmix_status_t status = take_directive(c, &c->directives.v[i], e);
+
+        if (status != PMIX_SUCCESS)
+            return status;
+    }
+    if (c->norders)
+        return PMIX_SUCCESS;
+    err_set(e, ERR_INVALID_ARG, "no directive says what to do");
+    return PMIX_ERR_BAD_PARAM;
+}
+
+/* --- targets ----------------------------------------------------------- */
+
+static pmix_status_t check_target(const struct control *c, pmix_proc_t *t, struct err *e)
+{
+    struct server *server = c->s->ext->server;
+    struct job *mine = c->s->who.tool ? NULL : job_named(server, c->s->who.nspace), *wanted;
+
+    if (!*t->nspace && mine)
+        memcpy(t->nspace, c->s->who.nspace, sizeof c->s->who.nspace);
+    wanted = job_named(server, t->nspace);
+    if (!wanted) {
+        err_set(e, ERR_INVALID_ARG, "there is no job %.64s", t->nspace);
+        return PMIX_ERR_NOT_FOUND;
+    }
+    if (!c->s->who.tool && wanted != mine && !job_connected(mine, wanted)) {
+        err_set(e, ERR_OTHER, "job %.64s is not connected to this one", t->nspace);
+        return PMIX_ERR_NO_PERMISSIONS;
+    }
+    if (t->rank != PMIX_RANK_WILDCARD && t->rank >= (uint32_t)wanted->size) {
+        err_set(e, ERR_INVALID_ARG, "job %.64s has no rank %u", t->nspace, t->rank);
+        return t->rank >= PMIX_RANK_VALID ? PMIX_ERR_NOT_SUPPORTED : PMIX_ERR_NOT_FOUND;
+    }
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t check_targets(struct control *c, struct err *e)
+{
+    for (size_t i = 0; i < c->ntargets; i++) {
+        pmix_status_t status = check_target(c, &c->targets[i], e);
+
+        if (status != PMIX_SUCCESS) {
+            err_context(e, "targets[%zu]", i);
+            return status;
+        }
+    }
+    return PMIX_SUCCESS;
+}
+
+/* --- carried out ------------------------------------------------------- */
+
+/* How many of the targets there are no more. */
+static size_t give(const struct control *c, const struct ext_order *order)
+{
+    struct ext *x = c->s->ext;
+    size_t gone = 0;
+
+    for (size_t i = 0; i < c->ntargets; i++) {
+        const pmix_proc_t *t = &c->targets[i];
+        int rank = t->rank == PMIX_RANK_WILDCARD ? -1 : (int)t->rank;
+
+        gone += !x->ops.order(x->host, t->nspace, rank, order);
+    }
+    return gone;
+}
+
+static pmix_status_t carry_out(const struct control *c, struct err *e)
+{
+    size_t gone = 0, all = c->norders * c->ntargets;
+
+    if (!c->s->ext->ops.order) {
+        err_set(e, ERR_OTHER, "not here");
+        return PMIX_ERR_NOT_SUPPORTED;
+    }
+    for (size_t i = 0; i < c->norders; i++)
+        gone += give(c, &c->orders[i]);
+    if (!gone)
+        return PMIX_SUCCESS;
+    err_set(e, ERR_OTHER, "%zu of %zu orders found nobody: the processes have ended", gone, all);
+    return gone == all ? PMIX_ERR_NOT_FOUND : PMIX_ERR_PARTIAL_SUCCESS;
+}
+
+/* Without targets a rank means its own job. */
+static pmix_status_t default_targets(struct control *c, pmix_proc_t *own, struct err *e)
+{
+    if (c->ntargets)
+        return PMIX_SUCCESS;
+    if (c->s->who.tool) {
+        err_set(e, ERR_INVALID_ARG, "targets: a tool has no job of its own");
+        return PMIX_ERR_BAD_PARAM;
+    }
+    *own = (pmix_proc_t){ .rank = PMIX_RANK_WILDCARD };
+    c->targets = own;
+    c->ntargets = 1;
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t run(struct control *c, struct err *e)
+{
+    pmix_proc_t own, *given = c->targets;
+    pmix_status_t status = take_directives(c, e);
+
+    if (status == PMIX_SUCCESS)
+        status = default_targets(c, &own, e);
+    if (status == PMIX_SUCCESS)
+        status = check_targets(c, e);
+    if (status == PMIX_SUCCESS)
+        status = carry_out(c, e);
+    c->targets = given;
+    return status;
+}
+
+static void name_who(struct control *c)
+{
+    if (c->s->who.tool)
+        snprintf(c->who, sizeof c->who, "%s", c->s->who.nspace);
+    else
+        snprintf(c->who, sizeof c->who, "rank %u of %s", c->s->who.rank, c->s->who.nspace);
+}
+
+enum outcome ext_job_control(struct request *rq, struct err *e)
+{
+    const struct value *targets = &rq->arg[CONTROL_TARGETS];
+    const struct value *directives = &rq->arg[CONTROL_DIRECTIVES];
+    struct control c = { .s = session_of(rq, e) };
+    pmix_status_t status = PMIX_ERR_BAD_PARAM;
+    void *v = NULL;
+
+    if (!c.s)
+        return ext_refuse(rq, PMIX_ERR_NOMEM);
+    name_who(&c);
+    if ((!targets->s || value_decode_array(PMIX_PROC, targets->s, targets->len, "targets", &v,
+                                           &c.ntargets, e) == 0) &&
+        infos_take(&c.directives, directives->s, directives->len, "directives", e) == 0) {
+        c.targets = v;
+        status = run(&c, e);
+    }
+    infos_clear(&c.directives);
+    value_free_array(PMIX_PROC, v, v ? c.ntargets : 0);
+    reply_text(rq, CONTROL_RESULTS_OUT, "[]", 2);
+    return status == PMIX_SUCCESS ? REPLY : ext_refuse(rq, status);
+}

@@ -1,0 +1,450 @@
+#!/usr/bin/env -S python3 -B
+"""pmix-query and pmix-resolve-...: what tools and ranks learn about jobs, ranks and nodes; the
+titles name the requirements of RFC0010 that a point shows."""
+
+import json
+import signal
+import socket
+
+from lib import *
+from pmixlib import *
+
+NS, RANK, NODE, HOSTNAME = "pmix.nspace", "pmix.rank", "pmix.nodeid", "pmix.hname"
+TABLE, LOCAL_TABLE, PROCS = "pmix.qry.ptable", "pmix.qry.lptable", "pmix.lprocs"
+NOT_FOUND, NOT_SUPPORTED, BAD_PARAM, MISMATCH, TIMEOUT, NO_JOB = -46, -47, -27, -18, -24, -44
+RUNNING, CONNECTED, TERMINATED, BY_SIGNAL, NO_SYNC, LOST, ABORTED, NON_ZERO = \
+    5, 6, 20, 54, 55, 56, 58, 62
+
+ALONE = []
+FLAT = ["-launcher", "fork", "-hosts", "h[0-3]:2", "-tree-width", "0"]
+TREE = ["-launcher", "fork", "-hosts", "h[0-3]:2", "-flat-hosts", "1", "-tree-width", "1"]
+WHERE = [("one node", ALONE), ("four hosts, flat", FLAT), ("four hosts in a chain", TREE)]
+
+
+def places(title, where=WHERE):
+    """Decorator: a point for each place; the function gets the launcher's options."""
+    return rows([(f"{title}: {name}", options) for name, options in where])
+
+
+def ns(name):
+    return info(NS, "STRING", name)
+
+
+def rank_(n):
+    return info(RANK, "PROC_RANK", n)
+
+
+def node(n):
+    return info(NODE, "UINT32", n)
+
+
+def answers(peer, *keys, quals=()):
+    """What these keys are answered with, by key."""
+    r = good(peer.call("pmix-query", queries=[query(*keys, qualifiers=list(quals))]))
+    return {k: v for _, k, v in results(r)}
+
+
+def answer(peer, key, *quals):
+    return answers(peer, key, quals=quals)[key]
+
+
+def ranks_in(table):
+    return [p["proc"]["rank"] for p in table]
+
+
+def mpi_job(options, n=6):
+    """An MPICH program that runs; the file that ends it."""
+    stop = tmp() + "/stop"
+    job = Job(*options, "-n", n, prog("mpi_ranks"), "wait", stop)
+    job.wait_text("waits", n)
+    return job, stop
+
+
+def end(job, stop):
+    write_file(stop, "")
+    r = job.finish()
+    same(r.status, 0, f"exit status {r}")
+
+
+def rank_of_process(pid):
+    for word in proc_bytes(pid, "environ").split(b"\0"):
+        if word.startswith(b"PMI_RANK="):
+            return int(word[9:])
+    return None
+
+
+# --- the process table ---------------------------------------------------------------
+
+
+@places("R10-14, R10-19: the process table of an MPICH program is what /proc says")
+def table(options):
+    job, stop = mpi_job(options)
+    tool = Tool(job)
+    name = answer(tool, "pmix.qry.ns")
+    rows_ = answer(tool, TABLE, ns(name))
+    same(ranks_in(rows_), list(range(6)), "ranks")
+    for p in rows_:
+        same(list(p), ["proc", "hostname", "executable_name", "pid", "exit_code", "state"],
+             "fields, in order")
+        same(rank_of_process(p["pid"]), p["proc"]["rank"], f"the rank of pid {p['pid']}")
+        need(p["pid"] in left(job.mark), "the pid is of this job", p)
+        same(p["executable_name"], os.readlink(f"/proc/{p['pid']}/exe"), "program")
+        same((p["proc"]["nspace"], p["exit_code"], p["state"]), (name, 0, CONNECTED), "the rest")
+        same(p["hostname"], HOST if not options else f"h{p['proc']['rank'] // 2}", "host")
+    local = answer(tool, LOCAL_TABLE, ns(name))
+    same(local, rows_ if not options else [], "of the launcher's own node")
+    end(job, stop)
+
+
+@places("a tool that comes and goes does not matter to an MPICH program")
+def unseen(options):
+    job, stop = mpi_job(options)
+    for _ in range(5):
+        tool = Tool(job)
+        same(len(answer(tool, TABLE, ns(answer(tool, "pmix.qry.ns")))), 6, "ranks")
+        tool.send("pmix-query", queries=[query("pmix.qry.mem", "lite.proc.stats",
+                                               qualifiers=[ns("x")])] * 3)
+        tool.close()
+    end(job, stop)
+
+
+@places("R10-19: each rank has the local table of its own node", WHERE[1:])
+def local_table(options):
+    ranks = Ranks(*options, "-n", 8)
+    for r in ranks:
+        mine = [r.rank // 2 * 2, r.rank // 2 * 2 + 1]
+        same(ranks_in(answer(r, LOCAL_TABLE)), mine, f"local table of rank {r.rank}")
+        same(answer(r, "pmix.lpeers"), ",".join(map(str, mine)), "peers")
+        same(answer(r, HOSTNAME), f"h{r.rank // 2}", "its host")
+        whole = answer(r, TABLE)
+        same([p["pid"] for p in whole], [x.pid for x in ranks], "pids of all")
+    same(ranks.finish().status, 0, "exit status")
+
+
+@places("issues 1249, 1250: programs of several blocks and a relative path are absolute, with "
+        "the directory they run in")
+def programs(options):
+    os.symlink(sys.executable, tmp() + "/twin")
+    os.mkdir(tmp() + "/sub")
+    ranks = None
+    path = tmp() + "/lend"
+    words = LENDER[1:] + [path]
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen(8)
+    listener.settimeout(LIMIT)
+    job = Job(*options, "-n", 1, "./twin", *words, ":", "-n", 2, "-wdir", "sub", sys.executable,
+              *words, cwd=tmp())
+    ranks = {}
+    while len(ranks) < 3:
+        r = Rank(listener.accept()[0])
+        r.hello()
+        ranks[r.rank] = r
+    real = os.path.realpath(sys.executable)
+    rows_ = answer(ranks[0], TABLE)
+    same([p["executable_name"] for p in rows_], [real] * 3, "programs")
+    same([answer(ranks[i], "pmix.appnum") for i in range(3)], [0, 1, 1], "appnum")
+    same([answer(ranks[i], "pmix.apprank") for i in range(3)], [0, 0, 1], "rank in the block")
+    same([answer(ranks[i], "pmix.app.size") for i in range(3)], [1, 2, 2], "size of the block")
+    same(answer(ranks[2], "pmix.aldr"), 1, "first of the block")
+    same([answer(ranks[i], "pmix.wdir") for i in (0, 2)], [tmp(), tmp() + "/sub"], "directories")
+    need(answer(ranks[1], "pmix.app.argv").startswith(sys.executable), "argv")
+    for r in ranks.values():
+        r.call("finalize")
+        r.end()
+    same(job.finish().status, 0, "exit status")
+
+
+# --- states ----------------------------------------------------------------------------
+
+
+@places("R10-13: states of ranks before, inside and after PMI, and how they have ended")
+def states(options):
+    ranks = Ranks(*options, "-disable-auto-cleanup", "-n", 8, hello=False)
+    tool = Tool(ranks.job)
+    job = ns(answer(tool, "pmix.qry.ns"))
+
+    def seen():
+        return [(p["state"], p["exit_code"]) for p in answer(tool, TABLE, job)]
+    same(seen(), [(RUNNING, 0)] * 8, "before init")
+    pids = [r.pid for r in ranks]
+    for i in range(7):
+        ranks[i].hello()
+    wait_for(lambda: seen() == [(CONNECTED, 0)] * 7 + [(RUNNING, 0)], f"inside PMI: {seen()}")
+    ranks[0].call("finalize")
+    ranks.end(0)
+    ranks[1].call("finalize")
+    ranks.end(1, 3)
+    ranks.end(2, signo=9)
+    ranks.end(3)                         # without finalize
+    ranks[4].send_raw("cmd=abort;isworld=FALSE;exitcode=5;")
+    wanted = [(TERMINATED, 0), (NON_ZERO, 3), (BY_SIGNAL, 137), (NO_SYNC, 0), (ABORTED, 5),
+              (CONNECTED, 0), (CONNECTED, 0), (RUNNING, 0)]
+    wait_for(lambda: seen() == wanted, f"ends: {seen()}")
+    same([p["pid"] for p in answer(tool, TABLE, job)], pids, "pids, also of those that ended")
+    same(answer(tool, "pmix.exit.code", job, rank_(1)), 3, "exit code by its own key")
+    same(answer(tool, "pmix.exit.code", job, rank_(5)), {"status": NOT_FOUND}, "of one that runs")
+    same(answer(tool, "pmix.proc.state", job, rank_(2)), BY_SIGNAL, "state by its own key")
+    same(answer(tool, "pmix.qry.jst", job), 0, "the job goes on")
+    ranks.end()
+    ranks.job.finish()
+
+
+@places("R10-13: who has called abort, and why the job ends", WHERE[:1] + WHERE[2:])
+def aborted(options):
+    ranks = Ranks(*options, "-n", 4)
+    tool = Tool(ranks.job)
+    job = ns(ranks.jobid)
+    for i in (1, 2, 3):                  # TERM does not end what is stopped: there is time
+        os.kill(ranks[i].pid, signal.SIGSTOP)
+        wait_for(lambda i=i: stat(ranks[i].pid)[0] == "T", "the rank is stopped")
+    ranks[0].send_raw("cmd=abort;isworld=TRUE;exitcode=5;")
+
+    def seen():
+        return answers(tool, "pmix.qry.jst", TABLE, "pmix.qry.nsinfo", quals=[job])
+    got = wait_for(lambda: (x := seen())[TABLE][0]["state"] == ABORTED and x, "the abort is seen")
+    same([p["state"] for p in got[TABLE]], [ABORTED] + [CONNECTED] * 3, "states")
+    same(got["pmix.qry.jst"], -182, "the job is aborted")
+    same(dict(got["pmix.qry.nsinfo"][0][1])["lite.job.state"], 50, "the job's state")
+    ranks.end(0)
+    ranks.job.finish()
+
+
+@places("a host that is lost has lost its ranks, and no query waits for it", WHERE[1:])
+def lost(options):
+    ranks = Ranks(*options, "-disable-auto-cleanup", "-n", 8)
+    tool = Tool(ranks.job)
+    job = ns(ranks.jobid)
+    proxy = stat(ranks[7].pid)[1]
+    os.kill(proxy, signal.SIGSTOP)
+    r = good(tool.call("pmix-query", queries=[query(TABLE, qualifiers=[
+        job, info("pmix.timeout", "INT", 1)])]))
+    same(entries(r)[0]["status"], TIMEOUT, "one that does not answer")
+    same([p["pid"] != 0 for p in results(r)[0][2]], [True] * 6 + [False] * 2, "the others do")
+    waits = tool.send("pmix-query", queries=[query(TABLE, qualifiers=[
+        job, info("pmix.timeout", "INT", 0)])])
+    same(len(answer(tool, TABLE, job, node(0))), 2, "meanwhile another host is asked")
+    need(waits not in tool.early, "the first one still waits")
+    os.kill(proxy, signal.SIGKILL)
+    table_ = results(good(tool.reply(waits)))[0][2]
+    same(ranks_in(table_), list(range(8)), "the answer")
+    wait_for(lambda: [p["state"] for p in answer(tool, TABLE, job)][6:] == [LOST] * 2, "lost")
+    for i in range(6):
+        ranks.end(i)
+    ranks.job.finish()
+
+
+# --- qualifiers ------------------------------------------------------------------------
+
+
+@places("R10-20: two node ids as qualifiers are one list, in order of node and rank", WHERE[1:])
+def merged(options):
+    ranks = Ranks(*options, "-n", 8)
+    tool = Tool(ranks.job)
+    job = ns(ranks.jobid)
+    for quals in [(node(3), node(1)), (node(1), node(3), node(1)),
+                  (info(HOSTNAME, "STRING", "h3"), node(1))]:
+        same(ranks_in(answer(tool, TABLE, job, *quals)), [2, 3, 6, 7], f"{quals}")
+    same(answer(tool, "pmix.ppid", job, node(3), node(0)),
+         [ranks[i].pid for i in (0, 1, 6, 7)], "pids")
+    same(answer(tool, "pmix.lpeers", job, node(3), node(0)), "0,1,6,7", "R10-21: peers")
+    same(answer(tool, "pmix.local.size", job, node(2)), 2, "one node")
+    same(ranks_in(answer(ranks[5], TABLE, rank_("local_peers"))), [4, 5], "local peers")
+    same(ranks_in(answer(tool, TABLE, job, rank_(6), rank_(2), rank_(6))), [2, 6], "ranks")
+    r = good(tool.call("pmix-query", queries=[query(PROCS, qualifiers=[node(n)])
+                                              for n in (3, 1)]))
+    same([(q, [p["rank"] for p in v]) for q, _, v in results(r)], [(0, [6, 7]), (1, [2, 3])],
+         "to know which are where one asks for each")
+    same(ranks.finish().status, 0, "exit status")
+
+
+@test("R10-20, R10-21: RFC0010's example: processes of all jobs on nodes 5 and 7")
+def example():
+    ranks = Ranks("-launcher", "fork", "-hosts", "h[0-7]", "-n", 8)
+    words = ranks.lender
+    text = f"cmd=spawn;ncmds=1;preputcount=0;subcmd={words[0]};maxprocs=8;argc={len(words) - 1};"
+    text += "".join(f"argv{i}={w.replace(';', ';;')};" for i, w in enumerate(words[1:]))
+    ranks[0].send_raw(text + "infokeycount=0;")
+    children = {r.rank: r for r in (ranks.accept() for _ in range(8))}
+    child = children[0].nspace
+    reply = ranks[0].event("spawn-response")
+    same(reply["jobid"], child, f"the spawned job {reply}")
+    tool = Tool(ranks.job)
+    same(answer(tool, "pmix.qry.ns"), f"{ranks.jobid},{child}", "jobs")
+    same(answer(tool, PROCS, node(7), node(5)),
+         [proc(j, n) for n in (5, 7) for j in (ranks.jobid, child)], "processes")
+    same(answer(tool, PROCS, node(7), node(5), ns(child)), [proc(child, 5), proc(child, 7)],
+         "of one job")
+    same(tool.call("pmix-resolve-peers", node="h5")["procs"],
+         [proc(ranks.jobid, 5), proc(child, 5)], "resolved")
+    same(answer(children[3], "pmix.parent"), proc(ranks.jobid, 0), "who started it")
+    same(answers(children[3], "pmix.spawned", "pmix.nrank", "pmix.grank", "pmix.lrank"),
+         {"pmix.spawned": True, "pmix.nrank": 1, "pmix.grank": 11, "pmix.lrank": 0}, "spawned")
+    same(answer(ranks[3], "pmix.parent"), {"status": NOT_FOUND}, "nobody")
+    same([p["pid"] for p in answer(tool, TABLE, ns(child))],
+         [children[i].pid for i in range(8)], "pids of the spawned job")
+    for r in children.values():
+        r.call("finalize")
+        r.end()
+    wait_for(lambda: answer(tool, "pmix.qry.ns") == ranks.jobid, "the spawned job is forgotten")
+    same(answer(tool, TABLE, ns(child)), {"status": NO_JOB}, "its table")
+    same(ranks.finish().status, 0, "exit status")
+
+
+@places("R10-15, R10-24: unknown keys, unknown and required qualifiers, types, other jobs")
+def refused(options):
+    ranks = Ranks(*options, "-n", 2)
+    for peer in Tool(ranks.job), ranks[1]:
+        r = good(peer.call("pmix-query", queries=[query("lite.nonsense", "pmix.qry.ns", "x.y")]))
+        same(results(r), [(0, "lite.nonsense", {"status": NOT_FOUND}),
+                          (0, "pmix.qry.ns", ranks.jobid), (0, "x.y", {"status": NOT_FOUND})],
+             "R10-15: each key for itself")
+        odd = info("x.what", "STRING", "?")
+        same(answer(peer, "pmix.qry.ns", odd), ranks.jobid, "an optional one is passed over")
+        r = peer.call("pmix-query", queries=[query("pmix.qry.ns"), query(
+            "pmix.qry.ns", qualifiers=[{**odd, "flags": ["required"]}])])
+        same(r["status"], NOT_SUPPORTED, f"a required one refuses the request: {r}")
+        need("queries[1]" in r["errmsg"] and "x.what" in r["errmsg"], "which is named", r)
+        r = peer.call("pmix-query", queries=[query("pmix.lrank", qualifiers=[
+            info(RANK, "INT32", 1)])])
+        same(r["status"], MISMATCH, f"R10-11: a rank of another type: {r}")
+        r = peer.call("pmix-query", queries="[{")
+        same(r["status"], BAD_PARAM, f"no JSON: {r}")
+        need(r["rc"] != 0 and r["errmsg"].startswith("queries"), "what is wrong is named", r)
+        same(answer(peer, "pmix.job.size", ns("nobody")), {"status": NO_JOB}, "no such job")
+    same(answer(Tool(ranks.job), "pmix.job.size"), {"status": BAD_PARAM}, "a tool has to say which")
+    same(ranks.finish().status, 0, "exit status")
+
+
+# --- what is known of a job ---------------------------------------------------------------
+
+
+@places("R10-27: a host's name, a job's nodes and all nodes are different keys", WHERE[1:])
+def hostnames(options):
+    ranks = Ranks(*options, "-n", 6)
+    tool = Tool(ranks.job)
+    job = ns(ranks.jobid)
+    same(answer(tool, HOSTNAME, job, rank_(5)), "h2", "of a rank")
+    same(answer(tool, HOSTNAME, job, rank_("wildcard")), {"status": NOT_FOUND}, "of all: no list")
+    same(answer(tool, HOSTNAME, job), {"status": NOT_FOUND}, "of nobody")
+    same(answer(tool, HOSTNAME, node(3)), "h3", "of a node")
+    same(answer(tool, "pmix.nlist", job), "h0,h1,h2", "nodes of the job")
+    same(answer(tool, "pmix.alist", job), "h0,h1,h2,h3", "all nodes")
+    same(good(tool.call("pmix-resolve-nodes", nspace=ranks.jobid))["nodes"], ["h0", "h1", "h2"],
+         "resolved")
+    same(good(ranks[4].call("pmix-resolve-peers"))["procs"],
+         [proc(ranks.jobid, 4), proc(ranks.jobid, 5)], "peers of who asks")
+    same(good(tool.call("pmix-resolve-peers", node="h3"))["procs"], [], "a node without ranks")
+    same(tool.call("pmix-resolve-peers", node="h9")["status"], NOT_FOUND, "no such node")
+    same(tool.call("pmix-resolve-nodes", nspace="x")["status"], NO_JOB, "no such job")
+    same(ranks.finish().status, 0, "exit status")
+
+
+@places("job-level information: sizes, ranks, maps", WHERE[1:])
+def job_info(options):
+    ranks = Ranks(*options, "-n", 6)
+    wanted = {"pmix.job.size": 6, "pmix.univ.size": 8, "pmix.num.nodes": 3, "pmix.job.napps": 1,
+              "pmix.nspace": ranks.jobid, "pmix.local.size": 2, "pmix.node.size": 2,
+              "pmix.lrank": 1, "pmix.nrank": 1, "pmix.nodeid": 1, "pmix.rank": 3,
+              "pmix.pmap.raw": "0,1;2,3;4,5", "pmix.nmap.raw": "h0,h1,h2", "pmix.lldr": 2,
+              "pmix.anlmap": "(vector,(0,3,2))", "pmix.euid": os.getuid()}
+    same(answers(ranks[3], *wanted), wanted, "what rank 3 is told")
+    same(ranks[3].call("info-getjobattr", key="PMI_process_mapping")["value"],
+         wanted["pmix.anlmap"], "the map is PMI's")
+    same(ranks.finish().status, 0, "exit status")
+
+
+@test("every key that is said to be answered is, and every qualifier is known")
+def supported():
+    ranks = Ranks("-timeout", "300", "-n", 3)
+    tool = Tool(ranks.job)
+    keys = answer(tool, "pmix.qry.keys").split(",")
+    need(len(keys) > 50 and len(set(keys)) == len(keys), "keys", keys)
+    for key in keys:
+        got = [answer(tool, key, ns(ranks.jobid)), answer(ranks[1], key),
+               answer(tool, key, info(NODE, "UINT32", 0), ns(ranks.jobid))]
+        known = [x for x in got if not (isinstance(x, dict) and "status" in x)]
+        absent = ("pmix.parent", "pmix.exit.code", "pmix.alias")     # nobody, not yet, none
+        need(known or key in absent, f"{key} is never answered", got)
+        need(all(x["status"] == NOT_FOUND for x in got if x not in known), key, got)
+    for q in answer(tool, "pmix.qry.quals").split(","):
+        r = tool.call("pmix-query", queries=[query("pmix.qry.ns", qualifiers=[
+            {**info(q, "COORD", None), "flags": ["required"]}])])
+        same(r["status"], MISMATCH, f"{q} is known: {r}")
+    need(0 < answer(tool, "pmix.time.remaining", ns(ranks.jobid)) <= 300, "time that is left")
+    need({"pmix-query", "pmix-capabilities"} <= set(answer(tool, "pmix.qry.auths")), "auths")
+    same(answer(tool, "pmix.qry.qlst"), {"status": NOT_SUPPORTED}, "the scheduler's")
+    only = info("pmix.qry.quals", "BOOL", True)
+    need("pmix.nodeid" in answer(tool, TABLE, only).split(","), "qualifiers of a key")
+    functions = answer(tool, "pmix.qry.attrs", info("pmix.srvr.attrs", "STRING", "PMIx_Query_info"))
+    same([[name for name, _ in f[1]] for f in functions], [["PMIx_Query_info"]], "functions")
+    listed = [a["string"] for a in functions[0][1][0][1]]
+    same(listed, answer(tool, "pmix.qry.quals").split(","), "attributes of a query")
+    same(ranks.finish().status, 0, "exit status")
+
+
+# --- processes --------------------------------------------------------------------------
+
+
+@places("memory, processor time and the command that a rank waits in")
+def usage(options):
+    ranks = Ranks(*options, "-n", 4)
+    tool = Tool(ranks.job)
+    job = ns(ranks.jobid)
+    ranks[2].send("kvs-fence")
+
+    def ops():
+        rows_ = [dict(x) for _, x in answer(tool, "lite.proc.ops", job)]
+        same([x["pmix.procid"]["rank"] for x in rows_], [0, 1, 2, 3], "ranks")
+        return [x.get("lite.op") for x in rows_], rows_[2].get("lite.op.time")
+    wait_for(lambda: ops()[0] == [None, None, "kvs-fence", None], "rank 2 waits in a fence")
+    first = ops()[1]
+    wait_for(lambda: ops()[1] > first, "and for longer")
+    stats = answer(tool, "lite.proc.stats", job)
+    same([s["pid"] for s in stats], [r.pid for r in ranks], "pids")
+    for s in stats:
+        pages = int(proc_bytes(s["pid"], "statm").split()[1])
+        need(abs(s["rss"] * 2**20 - pages * os.sysconf("SC_PAGESIZE")) < 2**22, "memory", s)
+        same((s["state"], s["num_threads"]), ("S", 1), "state and threads")
+    memory = [dict(x) for _, x in answer(tool, "pmix.qry.mem", job,
+                                         info("pmix.qry.minmax", "BOOL", True))]
+    same([m["pmix.hname"] for m in memory], [HOST] if not options else ["h0", "h1"], "nodes")
+    for m in memory:
+        need(m["pmix.dmn.mem"] > 0 and
+             0 < m["lite.mem.min"] <= m["pmix.cl.mem.avg"] <= m["lite.mem.max"], "memory", m)
+    for i in (0, 1, 3):
+        ranks[i].send("kvs-fence")
+    same(ranks.finish().status, 0, "exit status")
+
+
+# --- large answers -------------------------------------------------------------------------
+
+
+@places("a large answer comes in parts, to a rank and to a tool that does not read, and nobody "
+        "else waits")
+def parts(options):
+    ranks = Ranks(*options, "-n", 8)
+    tool = Tool(ranks.job)
+    many = [query(TABLE, qualifiers=[ns(ranks.jobid)])] * 400
+    slow = tool.send("pmix-query", queries=many)
+    for _ in range(3):                   # it does not read, ranks go on
+        for r in ranks:
+            r.send("kvs-fence")
+    for peer in ranks[7], tool:
+        before = peer.frames
+        n = slow if peer is tool else peer.send("pmix-query", queries=many)
+        extra = peer.send("pmix-query", queries=[query("pmix.qry.ns")])
+        got = good(peer.reply(n))
+        need(peer.frames - before > 10, "frames", peer.frames)
+        same([q for q, _, _ in results(got)], list(range(400)), "queries")
+        for _, _, v in results(got):
+            same([p["pid"] for p in v], [r.pid for r in ranks], "each table")
+        same(results(peer.reply(extra)), [(0, "pmix.qry.ns", ranks.jobid)], "the next one")
+    r = tool.call("pmix-query", queries=[query("pmix.qry.ns")])
+    tool.send_raw("cmd=pmix-query;queries=" +
+                  json.dumps([query("pmix.qry.ns")]).replace(";", ";;") + ";")
+    same(tool.event()["status"], 0, f"without a thrid in one frame {r}")
+    same(ranks.finish().status, 0, "exit status")
+
+
+main()

@@ -1,0 +1,225 @@
+/* fake_ext.h - a host for the layer of extended commands, with a tool connected: jobs "j" and
+ * "k" whose ranks go round the nodes.  Who includes it defines MUST(condition). */
+#ifndef TEST_FAKE_EXT_H
+#define TEST_FAKE_EXT_H
+
+#include "pmix_ext/serve.h"
+
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- a host ------------------------------------------------------------ */
+
+enum { JOBS = 2 };
+
+struct host {
+    struct server *server;
+    struct ext    *ext;
+    struct conn   *tool;
+    struct job    *core[JOBS];
+    int            size[JOBS], per_node, nodes, njobs;
+    struct buf     sent;         /* to the tool, not taken yet */
+    size_t         queued;       /* what is said to wait unsent */
+    bool           slow;         /* nothing is written until it is taken */
+    size_t         most;         /* queued at any time */
+    long           memory;       /* most that was allocated while something was sent */
+    unsigned       survey;       /* that is awaited; 0: none */
+    int            asks;         /* servers that a survey waits for */
+    unsigned       timer;
+};
+
+static const char *const job_names[JOBS] = { "j", "k" };
+static const char *const argv[] = { "./prog", "a b", NULL };
+
+static const char *op_hostname(void *host) { (void)host; return "node0"; }
+static inline double op_now(void *host) { (void)host; return 1e9; }
+
+static inline bool op_job(void *host, size_t i, struct fact_job *out)
+{
+    struct host *h = host;
+
+    if (i >= (size_t)h->njobs)
+        return false;
+    *out = (struct fact_job){ .of = &h->size[i], .nspace = job_names[i], .number = (int)i,
+                              .size = h->size[i], .universe = -1, .napps = 1, .began = 1 };
+    return true;
+}
+
+/* Ranks go round the nodes, per_node at a time. */
+static inline bool op_run(void *host, const void *job, size_t i, struct fact_run *out)
+{
+    struct host *h = host;
+    int size = *(const int *)job, first = (int)i * h->per_node;
+
+    if (first >= size)
+        return false;
+    *out = (struct fact_run){ (int)(i % (size_t)h->nodes), first,
+                              size - first < h->per_node ? size - first : h->per_node };
+    return true;
+}
+
+static inline bool op_app(void *host, const void *job, int i, struct fact_app *out)
+{
+    (void)host;
+    *out = (struct fact_app){ .n = *(const int *)job, .path = "/bin/prog", .wdir = "/tmp",
+                              .argv = argv };
+    return i == 0;
+}
+
+static inline bool op_node(void *host, int i, struct fact_node *out)
+{
+    static char name[32];
+    struct host *h = host;
+
+    snprintf(name, sizeof name, "node%d", i);
+    *out = (struct fact_node){ .name = name, .slots = 2, .here = i == 0 };
+    return i < h->nodes;
+}
+
+static inline void op_rank(void *host, const void *job, int rank, struct fact_rank *out)
+{
+    (void)host;
+    (void)job;
+    *out = (struct fact_rank){ .pid = 1000 + rank, .state = PMIX_PROC_STATE_RUNNING };
+}
+
+static inline int op_survey(void *host, unsigned id, const void *job, int node, bool usage)
+{
+    struct host *h = host;
+
+    (void)job;
+    (void)node;
+    (void)usage;
+    h->survey = h->asks ? id : 0;
+    return h->asks;
+}
+
+static inline void op_stop(void *host, unsigned id)
+{
+    struct host *h = host;
+
+    MUST(id == h->survey);
+    h->survey = 0;
+}
+
+static const struct fact_ops facts = { op_job, op_run, op_app, op_node, op_rank, op_survey,
+                                       op_stop };
+static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now,
+                                        .facts = &facts };
+
+static inline size_t op_send(void *host, void *link, const char *data, size_t len)
+{
+    struct host *h = link;
+    struct mallinfo2 m = mallinfo2();
+
+    (void)host;
+    buf_add(&h->sent, data, len);
+    h->queued = h->slow ? h->queued + len : 0;
+    h->most = h->queued > h->most ? h->queued : h->most;
+    if ((long)(m.uordblks + m.hblkhd) > h->memory)
+        h->memory = (long)(m.uordblks + m.hblkhd);
+    return h->queued;
+}
+
+static inline void op_fail(void *host, void *link, struct member *m, const char *why)
+{
+    (void)host;
+    (void)link;
+    (void)m;
+    (void)why;
+    MUST(!"the connection failed");
+}
+
+static inline void op_log(void *host, enum log_level level, struct member *m, const char *text)
+{
+    (void)host;
+    (void)level;
+    (void)m;
+    (void)text;
+}
+
+static inline void op_timer(void *host, unsigned id, double seconds)
+{
+    struct host *h = host;
+
+    h->timer = seconds > 0 ? id : 0;
+}
+
+static const struct host_ops host_ops = { .send = op_send, .fail = op_fail, .log = op_log,
+                                          .timer = op_timer };
+
+/* --- a dialogue -------------------------------------------------------- */
+
+static inline void say(struct host *h, const char *text, bool framed)
+{
+    struct buf b = BUF_INIT;
+
+    if (framed)
+        buf_printf(&b, "%6zu", strlen(text));
+    buf_str(&b, text);
+    conn_input(h->tool, buf_bytes(&b), b.len);
+    buf_clear(&b);
+}
+
+/* What a timer is for is done. */
+static inline bool turn(struct host *h)
+{
+    unsigned id = h->timer;
+
+    if (!id)
+        return false;
+    h->timer = 0;
+    server_timer(h->server, id);
+    return true;
+}
+
+/* The next frame, without its length, terminated; NULL: there is none. */
+static inline char *frame(struct host *h)
+{
+    char digits[7] = "", *text;
+    size_t n;
+
+    if (h->sent.len < 6)
+        return NULL;
+    memcpy(digits, buf_bytes(&h->sent), 6);
+    n = strtoul(digits, NULL, 10);
+    MUST(h->sent.len >= 6 + n);
+    text = malloc(n + 1);
+    memcpy(text, buf_bytes(&h->sent) + 6, n);
+    text[n] = '\0';
+    buf_consume(&h->sent, 6 + n);
+    return text;
+}
+
+static inline struct host *start(int size, int per_node, int nodes, int njobs)
+{
+    struct host *h = calloc(1, sizeof *h);
+    const struct server_options options = { .pmi1_subversion = 1 };
+    const struct party who = { .uid = 7, .tool = true };
+    struct err e = { 0 };
+
+    *h = (struct host){ .size = { size, 3 }, .per_node = per_node, .nodes = nodes,
+                        .njobs = njobs };
+    h->server = server_new(&host_ops, h, 1, &options);
+    h->ext = ext_new(h->server, &ext_ops, h, &e);
+    MUST(h->ext);
+    h->tool = conn_new_tool(h->server, &who, h);
+    say(h, "cmd=init pmi_version=2 pmi_subversion=0\n", false);
+    buf_reset(&h->sent);
+    say(h, "cmd=pmix-tool-connect;thrid=1;", true);
+    free(frame(h));
+    return h;
+}
+
+static inline void stop(struct host *h)
+{
+    conn_free(h->tool);
+    ext_free(h->ext);
+    server_free(h->server);
+    buf_clear(&h->sent);
+    free(h);
+}
+
+#endif
