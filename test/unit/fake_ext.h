@@ -5,6 +5,7 @@
 
 #include "pmix_ext/serve.h"
 
+#include <errno.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 
 /* --- a host ------------------------------------------------------------ */
 
-enum { JOBS = 2 };
+enum { JOBS = 2, WATCHED = 16 };
 
 struct host {
     struct server *server;
@@ -28,6 +29,10 @@ struct host {
     unsigned       survey;       /* that is awaited; 0: none */
     int            asks;         /* servers that a survey waits for */
     unsigned       timer;
+    unsigned       look;         /* a file that is to be looked at; 0: none */
+    bool           watched[JOBS][WATCHED];   /* ranks, all of them being 0 */
+    bool           careless;     /* the connection may fail */
+    bool           failed;
 };
 
 static const char *const job_names[JOBS] = { "j", "k" };
@@ -104,10 +109,66 @@ static inline void op_stop(void *host, unsigned id)
     h->survey = 0;
 }
 
+static inline int job_numbered(const char *name)
+{
+    for (int i = 0; i < JOBS; i++)
+        if (!strcmp(job_names[i], name))
+            return i;
+    return -1;
+}
+
+static inline void op_watch(void *host, const char *nspace, int rank, bool on)
+{
+    struct host *h = host;
+    int job = job_numbered(nspace);
+
+    MUST(rank >= -1);
+    if (job >= 0 && rank + 1 < WATCHED)
+        h->watched[job][rank + 1] = on;
+}
+
+static inline void op_output_room(void *host) { (void)host; }
+
+static inline int op_where(void *host, const char *job, uint32_t rank)
+{
+    struct host *h = host;
+    int i = job_numbered(job);
+
+    return i < 0 || i >= h->njobs || rank >= (unsigned)h->size[i] ? -1
+         : (int)rank / h->per_node % h->nodes;
+}
+
+static inline bool op_order(void *host, const char *job, int rank, const struct ext_order *order)
+{
+    MUST(order->who && *order->who);
+    return op_where(host, job, rank < 0 ? 0 : (uint32_t)rank) >= 0;
+}
+
+static inline void op_look(void *host, int at, unsigned number, const char *path)
+{
+    struct host *h = host;
+
+    MUST(at >= 0 && number && *path);
+    h->look = number;
+}
+
+static inline int op_note(void *host, enum ext_log to, int priority, const char *nspace,
+                          const char *line, size_t len)
+{
+    (void)host;
+    (void)priority;
+    MUST(*nspace && !line[len]);
+    for (size_t i = 0; i < len; i++)
+        MUST((unsigned char)line[i] >= ' ');
+    return to == EXT_LOG_STORE ? ENOTSUP : 0;
+}
+
 static const struct fact_ops facts = { op_job, op_run, op_app, op_node, op_rank, op_survey,
                                        op_stop };
-static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now,
-                                        .facts = &facts };
+static const struct ext_ops ext_ops = {
+    .hostname = op_hostname, .now = op_now, .watch = op_watch, .output_room = op_output_room,
+    .facts = &facts, .where = op_where, .order = op_order, .look = op_look, .log = op_note
+};
 
 static inline size_t op_send(void *host, void *link, const char *data, size_t len)
 {
@@ -125,11 +186,12 @@ static inline size_t op_send(void *host, void *link, const char *data, size_t le
 
 static inline void op_fail(void *host, void *link, struct member *m, const char *why)
 {
+    struct host *h = link;
+
     (void)host;
-    (void)link;
     (void)m;
-    (void)why;
-    MUST(!"the connection failed");
+    MUST(h->careless && *why);
+    h->failed = true;
 }
 
 static inline void op_log(void *host, enum log_level level, struct member *m, const char *text)
