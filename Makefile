@@ -128,8 +128,8 @@ $B/test/replay: $B/test/replay.o $(everything)
 
 # The simulator: the real core and the launcher's decisions, in one process.
 sim_src  = $(filter-out pmi2/client%.c pmi2/lib_%.c,$(wildcard wire/*.c pmi2/*.c pmix_ext/*.c)) \
-           $(patsubst %,mpiexec_lite/%.c,launch lease tree flow starting spawned spawned_info binding \
-             bundle place plan env hosts hosts_text opts_file nearest) $(wildcard test/sim/*.c)
+           $(patsubst %,mpiexec_lite/%.c,launch lease tree flow starting spawned spawned_info \
+             spawn_env binding bundle place plan env hosts hosts_text opts_file nearest) $(wildcard test/sim/*.c)
 $B/test/sim/sim: $(patsubst %.c,$B/%.o,$(sim_src))
 	$(LD_TEST) $(LIBS_SEAL) $(LIBS_JSON) $(LIBS_WIRE) -lm -o $@
 

@@ -204,7 +204,7 @@ static int take_answer(struct naming *n, struct question *q, const struct msg *m
 
     if (msg_number(m, "rc", 0, 1000, &rc, e) < 0)
         return -1;
-    if (port && port->len > LIMIT_PORT)
+    if (port && port->len > LIMIT_PUBLISHED)
         return err_set(e, ERR_LENGTH, "a port of %zu bytes", port->len);
     err_set(&why, (enum err_code)rc, "%s", text ? text : "");
     answer(n, q, port ? port->val : NULL, rc ? &why : NULL);

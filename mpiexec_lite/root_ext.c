@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const double LINGER = 0.25;
+static const double LINGER = 1.0;            /* seconds for a tool to take something more */
 static const double TOOLS_AFTER = 0.05;      /* seconds that a job is old before tools may come */
 
 static const char *op_hostname(void *host)

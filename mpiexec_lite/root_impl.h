@@ -55,6 +55,7 @@ struct root_job {
     struct err        missing;   /* why the first of them does not run */
     bool              started, refused;  /* refused: its start failed */
     bool              launched;          /* it was told that all of it has been started */
+    bool              alone;     /* a tool has started it: its status is not the launcher's */
     bool              closing_streams, followed, done;
     struct known {
         char *path, *wdir;       /* owned; of a block: its program, absolute; NULL: not yet */

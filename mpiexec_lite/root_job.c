@@ -152,7 +152,7 @@ static int init_launch(struct root_job *j, struct err *e)
     l->program = op_program;
     l->end_on_nonzero = p->policy == END_ON_ANY_NONZERO;
     l->keep_going = p->keep_going;
-    if (p->timeout > 0 && !j->number)
+    if (p->timeout > 0)
         l->deadline = root_now(j->root) + p->timeout;
     return 0;
 }
@@ -372,12 +372,18 @@ double root_job_step(struct root_job *j, double now)
     return 0;
 }
 
+/* The time of the whole run is over, not that of a job which was given its own. */
+static bool ends_all(const struct root_job *j)
+{
+    return j->launch.timed_out && !j->number;
+}
+
 /* Whether b is to end as a has. */
 static bool follows(struct root_job *b, struct root_job *a)
 {
     if (b == a || b->launch.ending || b->done || a->refused)
         return false;
-    return a->launch.timed_out ||
+    return ends_all(a) ||
            (a->crew.job && b->crew.job && job_connected(a->crew.job, b->crew.job));
 }
 
@@ -394,10 +400,10 @@ static void lead(struct root_job *failed)
             last = j;
             n++;
         }
-    if (n == 1 && !failed->launch.timed_out)
+    if (n == 1 && !ends_all(failed))
         root_tell(r, "job %d ends with job %d, to which it is connected", last->number,
                   failed->number);
-    else if (n && !failed->launch.timed_out)
+    else if (n && !ends_all(failed))
         root_tell(r, "%d jobs end with job %d, to which they are connected", n, failed->number);
 }
 

@@ -77,7 +77,7 @@ static void drop_job(struct root_job *j)
     output_end_far(j->crew.output);
     if (r->plan->print_all_exitcodes)
         launch_tell_statuses(&j->launch);
-    if (!r->status && !j->refused)
+    if (!r->status && !j->refused && !j->alone)
         r->status = status;
     root_say(r, 1, "job %s: ended, status %d", j->bundle.jobid, status);
     root_send(j, "job-end", NULL, 0, NULL, 0);

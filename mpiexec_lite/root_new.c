@@ -1,4 +1,4 @@
-/* root_new.c - jobs that ranks start. */
+/* root_new.c - jobs that ranks and tools start. */
 #include "mpiexec_lite/root_impl.h"
 
 #include "mpiexec_lite/env.h"
@@ -92,8 +92,8 @@ void root_new_failed(struct root_job *j, double now, int rank, const char *step,
 {
     struct err why = { 0 };
 
-    err_set(&why, ERR_OTHER, "cannot start rank %d (%s): %s: %s", rank,
-            crew_program(&j->crew, rank), step, strerror(errnum));
+    err_set(&why, strncmp(step, "chdir", 5) ? ERR_OTHER : ERR_INVALID_ARG,
+            "cannot start rank %d (%s): %s: %s", rank, crew_program(&j->crew, rank), step, strerror(errnum));
     root_say(j->root, 1, "job %d: %s", j->number, why.text);
     note_missing(j, &why);
     set_codes(j, rank, errnum);
@@ -327,8 +327,12 @@ static void start(struct root_job *j, const struct root_job *parent, struct spaw
 {
     struct root *r = j->root;
 
-    root_say(r, 1, "job %s: size %d, started by rank %d of %s", j->bundle.jobid, j->launch.size,
-             spawn_rank(s), parent->bundle.jobid);
+    if (spawn_alone(s))
+        root_say(r, 1, "job %s: size %d, started by a tool", j->bundle.jobid, j->launch.size);
+    else
+        root_say(r, 1, "job %s: size %d, started by rank %d of %s", j->bundle.jobid,
+                 j->launch.size, spawn_rank(s), parent->bundle.jobid);
+    j->alone = spawn_alone(s);
     output_mind_lines(r->main->crew.output);
     j->spawn = s;
     j->parent_rank = spawn_rank(s);
@@ -353,20 +357,32 @@ static bool try_start(struct root *r, struct spawn *s, struct root_job *parent)
         root_job_free(j);
     if (rc > 0)
         return true;
-    root_say(r, 1, "spawn by rank %d: %s", spawn_rank(s), e.text);
+    if (spawn_alone(s))
+        root_say(r, 1, "spawn by a tool: %s", e.text);
+    else
+        root_say(r, 1, "spawn by rank %d: %s", spawn_rank(s), e.text);
     refuse(s, &blame, &e);
     return false;
+}
+
+/* Who asks, or whose options a tool's job has.  NULL: it is gone. */
+static struct root_job *parent_of(struct root *r, struct spawn *s)
+{
+    struct job *asks = spawn_parent(s);
+
+    if (spawn_alone(s))
+        return r->main;
+    return asks ? root_job_of(job_link(asks)) : NULL;
 }
 
 /* True: it waits. */
 static bool take(struct root *r, struct spawn *s)
 {
-    struct job *asks = spawn_parent(s);
-    struct root_job *parent = asks ? root_job_of(job_link(asks)) : NULL;
+    struct root_job *parent = parent_of(r, s);
 
     if (parent && !parent->launch.ending && !r->concluded)
         return try_start(r, s, parent);
-    refuse_all(s, "the job that asks is ending");
+    refuse_all(s, spawn_alone(s) ? "the launcher is ending" : "the job that asks is ending");
     return false;
 }
 

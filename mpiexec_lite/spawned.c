@@ -4,6 +4,7 @@
 #include "mpiexec_lite/binding.h"
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/hosts.h"
+#include "mpiexec_lite/spawn_env.h"
 #include "mpiexec_lite/spawned_info.h"
 
 #include <errno.h>
@@ -236,6 +237,26 @@ static int set_hosts(struct app *a, struct plan *p, const struct spawned_info *i
     return keep_to_list(a, hosts, e);
 }
 
+/* What a command says of the job as a whole. */
+static int set_job(struct plan *p, const struct spawned_info *info, struct err *e)
+{
+    const char *text = spawned_says(info, SPAWNED_TIMEOUT),
+               *flag = spawned_says(info, SPAWNED_END_ON_NONZERO);
+    long long seconds;
+    bool yes;
+
+    if (text && pair_int(&(struct pair){ "timeout", text, strlen(text) }, 0, INT_MAX, &seconds,
+                         e) < 0)
+        return spawned_info_wrong(info, SPAWNED_TIMEOUT, e);
+    if (flag && pair_bool(&(struct pair){ "end-on-nonzero", flag, strlen(flag) }, &yes, e) < 0)
+        return spawned_info_wrong(info, SPAWNED_END_ON_NONZERO, e);
+    if (text)
+        p->timeout = (double)seconds;
+    if (flag && yes)
+        p->policy = END_ON_ANY_NONZERO;
+    return 0;
+}
+
 /* Make block a of a command; like: the block of the rank that asks. */
 static int make_app(struct plan *p, struct app *a, struct strlist *env, const struct app *like,
                     const struct spawn_command *c, const struct spawned_info *info, struct err *e)
@@ -245,7 +266,8 @@ static int make_app(struct plan *p, struct app *a, struct strlist *env, const st
 
     if (vars && set_env(env, vars, e) < 0)
         return spawned_info_wrong(info, SPAWNED_ENV, e);
-    if (set_procs(a, info, c, e) < 0 || set_argv(a, c, e) < 0 ||
+    if (set_procs(a, info, c, e) < 0 || set_argv(a, c, e) < 0 || set_job(p, info, e) < 0 ||
+        spawn_env_change(env, &c->info, e) < 0 ||
         set_text(&a->wdir, wdir ? wdir : like->wdir, e) < 0 ||
         set_text(&a->path, path ? path : like->path, e) < 0)
         return -1;
@@ -304,6 +326,8 @@ static int make_apps(struct bundle *out, size_t like, const struct spawn_request
 
     out->plan.apps = NULL;
     out->plan.napps = 0;
+    out->plan.timeout = 0;
+    out->plan.stdin_mode = STDIN_NONE;
     out->envs = calloc(r->n, sizeof *out->envs);
     for (size_t i = 0; i < r->n && rc == 0; i++) {
         *blame = (struct spawn_blame){ i, EAGAIN };
@@ -340,15 +364,15 @@ int spawned_bundle(const struct bundle *parent, int rank, const struct spawn_req
                        spawn_size(r), PLAN_RANKS_MAX);
     }
     if (copy(parent, out, e) < 0 || copy_hosts(out, hosts, e) < 0 ||
-        make_apps(out, plan_app_of(&parent->plan, rank), r, hosts, blame, e) < 0)
+        make_apps(out, rank < 0 ? 0 : plan_app_of(&parent->plan, rank), r, hosts, blame, e) < 0)
         return -1;
     free(out->jobid);
     free(out->spawner);
     out->jobid = out->spawner = NULL;
-    out->plan.stdin_mode = STDIN_NONE;
     placement_clear(&out->place);
     blame->code = EAGAIN;
-    if (set_text(&out->jobid, jobid, e) < 0 || set_text(&out->spawner, parent->jobid, e) < 0)
+    if (set_text(&out->jobid, jobid, e) < 0 ||
+        set_text(&out->spawner, rank < 0 ? NULL : parent->jobid, e) < 0)
         return -1;
     return out->plan.nhosts > hosts->plan->nhosts ? 1
            : place_ranks(&out->plan, hosts->used, &out->place, e);

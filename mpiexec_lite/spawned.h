@@ -1,4 +1,5 @@
-/* spawned.h - the job that a rank starts, made from that rank's own.
+/* spawned.h - the job that a rank starts, made from that rank's own; or that a tool starts,
+ * made from the command line's.
  *
  * Everything that the request does not say is as in the block of the rank that asks:
  * hosts, environment, directory, search path, and the options of the command line.
@@ -9,8 +10,10 @@
  *              others were
  *     hostfile   a file of hosts, if none of these two is given
  *     soft     numbers of processes that will do: 1,4,10:20:2
- *     env      NAME=VALUE, one a line
+ *     env      NAME=VALUE, one a line; other changes: spawn_env.h
  *     bind     what its processes run on, as binding.h has it
+ *     timeout  the job is ended after so many seconds
+ *     end-on-nonzero   TRUE: it ends when a process exits with another status than 0
  *     file     a file of further keys: spawned_info.h
  *
  * Another key changes nothing (plan.warnings names it).  Thread-safe. */
@@ -31,9 +34,9 @@ struct spawned_hosts {
     const long *used;            /* ranks that live on each; free slots are filled first */
 };
 
-/* Make *out (to be cleared either way) from the parent's bundle, the rank that asks
- * and its request.  0; 1: it is not placed, as there are new hosts behind the known ones,
- * which are to be reached first; or -1, e and *blame. */
+/* Make *out (to be cleared either way) from the parent's bundle, the rank that asks (-1: no
+ * rank does; the new job has no spawner) and its request.  0; 1: it is not placed, as there
+ * are new hosts behind the known ones, which are to be reached first; or -1, e and *blame. */
 int spawned_bundle(const struct bundle *parent, int rank, const struct spawn_request *r,
                    const struct spawned_hosts *hosts, const char *jobid, struct bundle *out,
                    struct spawn_blame *blame, struct err *e);

@@ -2,6 +2,7 @@
 #include "mpiexec_lite/spawned_info.h"
 
 #include "mpiexec_lite/opts_table.h"
+#include "mpiexec_lite/spawn_env.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +12,7 @@ static const char *const names[SPAWNED_KEYS] = {
     [SPAWNED_HOST] = "host", [SPAWNED_HOSTS] = "hosts", [SPAWNED_HOSTFILE] = "hostfile",
     [SPAWNED_WDIR] = "wdir", [SPAWNED_PATH] = "path",   [SPAWNED_SOFT] = "soft",
     [SPAWNED_ENV] = "env",   [SPAWNED_BIND] = "bind",   [SPAWNED_FILE] = "file",
+    [SPAWNED_TIMEOUT] = "timeout", [SPAWNED_END_ON_NONZERO] = "end-on-nonzero",
 };
 
 static int no_memory(struct err *e)
@@ -157,7 +159,8 @@ int spawned_info_read(struct spawned_info *in, const struct spawn_command *c,
         const struct spawn_pair *p = &c->info.v[i];
         enum spawned_key key = key_of(p->key, strlen(p->key));
 
-        if (key == SPAWNED_KEYS && warn(warnings, c, p->key, strlen(p->key), 0) < 0)
+        if (key == SPAWNED_KEYS && !spawn_env_key(p->key) &&
+            warn(warnings, c, p->key, strlen(p->key), 0) < 0)
             return no_memory(e);
         if (key != SPAWNED_KEYS && set(in, key, p->value, strlen(p->value), 0, e) < 0)
             return -1;

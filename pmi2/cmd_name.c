@@ -15,7 +15,10 @@ enum { ARG_NAME, ARG_PORT };
 struct name_ask {                        /* at the root, until it is answered */
     TAILQ_ENTRY(name_ask) in_server;
     struct server   *server;
-    struct job      *job;                /* borrowed; NULL when it is gone */
+    struct job      *job;                /* borrowed; NULL when it is gone, or a tool asks */
+    int              owner;              /* as kept with names: of a job its number */
+    name_told_fn    *told;               /* the layer, which is to be told; NULL: it is not */
+    void            *who;
     struct name_want want;               /* its texts are owned */
     struct waiters   waiters;            /* the request of a rank that is here */
     struct peer     *peer;               /* or the server below that is to be told, */
@@ -27,8 +30,22 @@ struct name_ask {                        /* at the root, until it is answered */
 const struct name_want *name_wants(const struct name_ask *a) { return &a->want; }
 struct job *name_job(const struct name_ask *a) { return a->job; }
 
+/* Whose a name is, and who looks for one. */
+struct asker { struct server *server; int owner; };
+
+static struct asker asker_of(const struct job *j)
+{
+    return (struct asker){ j->server, j->number };
+}
+
+static struct asker asker_in(const struct name_ask *a)
+{
+    return (struct asker){ a->server, a->owner };
+}
+
 /* NULL: no memory. */
-static struct name_ask *name_ask_new(struct job *j, const struct name_want *want)
+static struct name_ask *name_ask_new(const struct asker *by, struct job *j,
+                                     const struct name_want *want)
 {
     struct name_ask *a = calloc(1, sizeof *a);
     char *name = strdup(want->name), *port = strdup(want->port ? want->port : "");
@@ -39,7 +56,8 @@ static struct name_ask *name_ask_new(struct job *j, const struct name_want *want
         free(port);
         return NULL;
     }
-    a->server = j->server;
+    a->server = by->server;
+    a->owner = by->owner;
     a->job = j;
     a->want = *want;
     a->want.name = name;
@@ -84,17 +102,18 @@ static enum name_persistence persistence_of(const struct kvs_entry *found)
 /* What waits here, and nobody waits for it. */
 static bool is_idle(const struct name_ask *a)
 {
-    return a->here && !a->peer && TAILQ_EMPTY(&a->waiters.list);
+    return a->here && !a->peer && !a->told && TAILQ_EMPTY(&a->waiters.list);
 }
 
 /* Names end with the job that has published them, unless it wanted otherwise and others see
  * them. */
-static void end_names(struct kvs *names, int number)
+void names_end(struct server *s, int owner)
 {
+    struct kvs *names = s->names;
     struct kvs_entry found;
 
     for (size_t i = 0; kvs_at(names, i, &found);)
-        if (found.src != number ||
+        if (found.src != owner ||
             (persistence_of(&found) == PERSIST_INDEFINITE && *found.key == FOR_USER))
             i++;
         else
@@ -106,7 +125,7 @@ void names_forget(struct server *s, const struct job *j, const struct peer *p)
     struct name_ask *a, *next;
 
     if (j)
-        end_names(s->names, j->number);
+        names_end(s, j->number);
     for (a = TAILQ_FIRST(&s->names_asked); a; a = next) {
         next = TAILQ_NEXT(a, in_server);
         if (j && a->job == j)
@@ -122,76 +141,77 @@ void names_forget(struct server *s, const struct job *j, const struct peer *p)
 
 struct local_name { char text[LIMIT_SERVICE + 32]; };
 
-static struct local_name spell(const struct job *j, const char *name, bool of_job)
+static struct local_name spell(const struct asker *by, const char *name, bool of_job)
 {
     struct local_name k;
 
     if (of_job)
-        snprintf(k.text, sizeof k.text, "%c%d:%.*s", FOR_JOB, j->number, LIMIT_SERVICE, name);
+        snprintf(k.text, sizeof k.text, "%c%d:%.*s", FOR_JOB, by->owner, LIMIT_SERVICE, name);
     else
         snprintf(k.text, sizeof k.text, "%c%.*s", FOR_USER, LIMIT_SERVICE, name);
     return k;
 }
 
-/* What a job sees: its own first. */
-static int find(struct job *j, const char *name, struct kvs_entry *out)
+/* What somebody sees: his own first. */
+static int find(const struct asker *by, const char *name, struct kvs_entry *out)
 {
-    struct kvs *names = j->server->names;
+    struct kvs *names = by->server->names;
 
-    return kvs_get(names, spell(j, name, true).text, out) ||
-           kvs_get(names, spell(j, name, false).text, out);
+    return kvs_get(names, spell(by, name, true).text, out) ||
+           kvs_get(names, spell(by, name, false).text, out);
 }
 
-/* The port of a name that a job sees, valid until the next publish; or NULL.  A name may be
- * there for the first who looks it up only. */
-static const char *look_up(struct job *j, const char *name)
+/* The port of a name that somebody sees, valid until the next publish; or NULL.  A name may
+ * be there for the first who looks it up only. */
+static const char *look_up(const struct asker *by, const char *name)
 {
     struct kvs_entry found;
 
-    if (!find(j, name, &found))
+    if (!find(by, name, &found))
         return NULL;
     if (persistence_of(&found) == PERSIST_FIRST_READ)
-        kvs_remove(j->server->names, found.key);
+        kvs_remove(by->server->names, found.key);
     return found.value + 1;
 }
 
-static int add_here(struct job *j, const struct name_want *w, struct err *e)
+static int add_here(const struct asker *by, const struct name_want *w, struct err *e)
 {
-    struct kvs *names = j->server->names;
-    struct local_name key = spell(j, w->name, w->range == RANGE_JOB);
-    char text[LIMIT_PORT + 2];
+    struct kvs *names = by->server->names;
+    struct local_name key = spell(by, w->name, w->range == RANGE_JOB);
+    char text[LIMIT_PUBLISHED + 2];
     struct kvs_entry found;
-    int len = snprintf(text, sizeof text, "%d%.*s", (int)w->persistence, LIMIT_PORT, w->port);
+    int len = snprintf(text, sizeof text, "%d%.*s", (int)w->persistence, LIMIT_PUBLISHED,
+                       w->port);
 
     if (kvs_get(names, key.text, &found))
         return err_set(e, ERR_INVALID_KEY, "service %.64s is published already", w->name);
     if (kvs_count(names) >= LIMIT_NAMES)
         return err_set(e, ERR_NOMEM, "more than %d names are published", LIMIT_NAMES);
-    return kvs_put(names, j->number, key.text, text, (size_t)len, e);
+    return kvs_put(names, by->owner, key.text, text, (size_t)len, e);
 }
 
-static int remove_here(struct job *j, const struct name_want *w, struct err *e)
+static int remove_here(const struct asker *by, const struct name_want *w, struct err *e)
 {
     struct kvs_entry found;
 
-    if (!find(j, w->name, &found))
+    if (!find(by, w->name, &found))
         return err_set(e, ERR_OTHER, "service_not_found");
-    if (found.src != j->number)
+    if (found.src != by->owner)
         return err_set(e, ERR_OTHER, "service %.64s belongs to another job", w->name);
-    kvs_remove(j->server->names, found.key);
+    kvs_remove(by->server->names, found.key);
     return 0;
 }
 
 /* REPLY, NOT_FOUND or FAILED.  *port: what was looked up; valid until the next publish. */
-static enum outcome run_here(struct job *j, const struct name_want *w, const char **port,
-                             struct err *e)
+static enum outcome run_here(const struct asker *by, const struct name_want *w,
+                             const char **port, struct err *e)
 {
     *port = NULL;
     if (w->op == NAME_PUBLISH)
-        return add_here(j, w, e) < 0 ? FAILED : REPLY;
+        return add_here(by, w, e) < 0 ? FAILED : REPLY;
     if (w->op == NAME_UNPUBLISH)
-        return remove_here(j, w, e) < 0 ? FAILED : REPLY;
-    *port = look_up(j, w->name);
+        return remove_here(by, w, e) < 0 ? FAILED : REPLY;
+    *port = look_up(by, w->name);
     if (*port)
         return REPLY;
     err_set(e, ERR_OTHER, "service_not_found");
@@ -200,18 +220,31 @@ static enum outcome run_here(struct job *j, const struct name_want *w, const cha
 
 /* --- answers ----------------------------------------------------------- */
 
-static void answer(struct name_ask *a, enum outcome o, const char *port, const struct err *why)
+/* Tell whoever has asked by way of PMI. */
+static void answer_pmi(struct name_ask *a, enum outcome o, const char *port,
+                       const struct err *why)
 {
     struct request *rq = TAILQ_FIRST(&a->waiters.list);
+    const char *text = port ? name_untag(port, NULL) : NULL;
 
     if (a->peer && a->job)
-        ask_tell(a->peer, a->job, a->id, o, NULL, port, port ? strlen(port) : 0, why);
+        ask_tell(a->peer, a->job, a->id, o, NULL, text, text ? strlen(text) : 0, why);
     if (rq) {
-        if (port)
-            reply_text(rq, 0, port, strlen(port));
+        if (text)
+            reply_text(rq, 0, text, strlen(text));
         request_finish(rq, o, why);
     }
+}
+
+static void answer(struct name_ask *a, enum outcome o, const char *port, const struct err *why)
+{
+    name_told_fn *told = a->told;
+    void *who = a->who;
+
+    answer_pmi(a, o, port, why);
     name_ask_free(a);
+    if (told)
+        told(who, o, port, why);
 }
 
 void name_done(struct name_ask *a, const char *port, const struct err *why)
@@ -227,27 +260,31 @@ void name_done(struct name_ask *a, const char *port, const struct err *why)
         answer(a, REPLY, a->want.op == NAME_LOOKUP ? port : NULL, NULL);
 }
 
-static struct name_ask *waiting_for(struct job *j, const char *name)
+static struct name_ask *waiting_for(struct server *s, const char *name)
 {
     struct kvs_entry found;
     struct name_ask *a;
 
-    TAILQ_FOREACH(a, &j->server->names_asked, in_server)
-        if (a->here && !is_idle(a) && a->job && !strcmp(a->want.name, name) &&
-            find(a->job, name, &found))
+    TAILQ_FOREACH(a, &s->names_asked, in_server) {
+        struct asker by = asker_in(a);
+
+        if (a->here && !is_idle(a) && (a->job || a->told) && !strcmp(a->want.name, name) &&
+            find(&by, name, &found))
             return a;
+    }
     return NULL;
 }
 
 /* A name is there: answer those who wait for it. */
-static void wake(struct job *j, const char *name)
+static void wake(struct server *s, const char *name)
 {
     struct name_ask *a;
 
-    while ((a = waiting_for(j, name))) {
-        char port[LIMIT_PORT + 1];
+    while ((a = waiting_for(s, name))) {
+        struct asker by = asker_in(a);
+        char port[LIMIT_PUBLISHED + 1];
 
-        snprintf(port, sizeof port, "%s", look_up(a->job, name));
+        snprintf(port, sizeof port, "%s", look_up(&by, name));
         answer(a, REPLY, port, NULL);
     }
 }
@@ -276,36 +313,43 @@ static void wait_here(struct name_ask *a)
     a->here = true;
     if (!a->want.timeout)
         return;
-    if (!s->ops.timer) {
-        name_done(a, NULL, NULL);
-        return;
-    }
     a->timer = server_timer_id(s);
     s->ops.timer(s->host, a->timer, a->want.timeout);
+}
+
+/* What is done here at once; PARKED: it waits, or the resident server is at work on it. */
+static enum outcome carry_out(struct name_ask *a, const char **port, struct err *e)
+{
+    struct server *s = a->server;
+    struct asker by = asker_in(a);
+    enum outcome o;
+
+    *port = NULL;
+    if (!a->want.here && s->ops.name && s->ops.name(s->host, a))
+        return PARKED;
+    o = run_here(&by, &a->want, port, e);
+    if (o != NOT_FOUND || !a->want.wait || (a->want.timeout && !s->ops.timer))
+        return o;
+    wait_here(a);
+    return PARKED;
 }
 
 /* Whoever asks is known to a: it is answered now or later. */
 static void run(struct name_ask *a)
 {
     struct server *s = a->server;
-    struct job *j = a->job;
     struct err why = { 0 };
     const char *port;
-    enum outcome o;
+    enum outcome o = carry_out(a, &port, &why);
 
-    if (s->ops.name && s->ops.name(s->host, a))
+    if (o == PARKED)
         return;
-    o = run_here(j, &a->want, &port, &why);
-    if (o == NOT_FOUND && a->want.wait) {
-        wait_here(a);
-        return;
-    }
     if (o == REPLY && a->want.op == NAME_PUBLISH) {
         struct local_name name;
 
         snprintf(name.text, sizeof name.text, "%s", a->want.name);
         answer(a, o, NULL, NULL);
-        wake(j, name.text);
+        wake(s, name.text);
         return;
     }
     answer(a, o, port, &why);
@@ -315,10 +359,11 @@ static void run(struct name_ask *a)
 static enum outcome begin(struct request *rq, const struct name_want *want, struct err *e)
 {
     struct job *j = request_job(rq);
+    struct asker by = asker_of(j);
     struct name_ask *a;
 
     names_forget(j->server, NULL, NULL);
-    a = name_ask_new(j, want);
+    a = name_ask_new(&by, j, want);
     if (!a || !request_park(rq, &a->waiters, e)) {
         if (a)
             name_ask_free(a);
@@ -332,7 +377,8 @@ static enum outcome begin(struct request *rq, const struct name_want *want, stru
 
 int names_take(struct peer *p, struct job *j, unsigned id, const struct name_want *want)
 {
-    struct name_ask *a = name_ask_new(j, want);
+    struct asker by = asker_of(j);
+    struct name_ask *a = name_ask_new(&by, j, want);
     struct err why;
 
     if (!a) {
@@ -350,19 +396,57 @@ int names_take(struct peer *p, struct job *j, unsigned id, const struct name_wan
 static enum outcome at_root(struct request *rq, const struct name_want *w, struct err *e)
 {
     struct job *j = request_job(rq);
+    struct asker by = asker_of(j);
     const char *port;
     enum outcome o;
 
     if (j->server->ops.name)
         return begin(rq, w, e);
-    o = run_here(j, w, &port, e);
+    o = run_here(&by, w, &port, e);
     if (o == NOT_FOUND && w->wait)
         return begin(rq, w, e);
-    if (port)
+    if (port && (port = name_untag(port, NULL)))
         reply_text(rq, 0, port, strlen(port));
     if (o == REPLY && w->op == NAME_PUBLISH)
-        wake(j, w->name);
+        wake(j->server, w->name);
     return o;
+}
+
+/* --- for the layer ----------------------------------------------------- */
+
+enum outcome name_ask_for(struct server *s, const struct name_call *call, struct name_ask **a,
+                          const char **port, struct err *e)
+{
+    struct asker by = { s, call->job ? call->job->number : call->owner };
+    struct name_ask *x;
+    enum outcome o = FAILED;
+
+    *a = NULL;
+    *port = NULL;
+    x = s->options.no_names ? NULL : name_ask_new(&by, call->job, &call->want);
+    if (!x) {
+        err_set(e, s->options.no_names ? ERR_OTHER : ERR_NOMEM, s->options.no_names
+                ? "there is no name service" : "no memory for a name");
+        return o;
+    }
+    o = carry_out(x, port, e);
+    if (o != PARKED) {
+        name_ask_free(x);
+        if (o == REPLY && call->want.op == NAME_PUBLISH)
+            wake(s, call->want.name);
+        return o;
+    }
+    x->told = call->told;
+    x->who = call->who;
+    *a = x;
+    return PARKED;
+}
+
+void name_ask_drop(struct name_ask *a)
+{
+    a->told = NULL;
+    if (is_idle(a))
+        name_ask_free(a);
 }
 
 static enum outcome serve(struct request *rq, enum name_op op, struct err *e)

@@ -14,20 +14,25 @@ struct spawn {                           /* at the root, until it is done */
     struct waiters waiters;              /* the request of a rank that is here */
     struct peer   *peer;                 /* or the server below that is to be told, */
     unsigned       id;                   /* and its number of the question */
+    spawn_told_fn *told;                 /* or the layer; NULL: it is not */
+    void          *who;
+    bool           alone;                /* a tool asks: there never was a parent */
 };
 
 const struct spawn_request *spawn_wants(const struct spawn *s) { return &s->want; }
 struct job *spawn_parent(const struct spawn *s) { return s->parent; }
 int spawn_rank(const struct spawn *s) { return s->rank; }
+bool spawn_alone(const struct spawn *s) { return s->alone; }
 
 /* Takes what *want holds.  NULL: no memory. */
-static struct spawn *spawn_new(struct job *parent, int rank, struct spawn_request *want)
+static struct spawn *spawn_new(struct server *server, struct job *parent, int rank,
+                               struct spawn_request *want)
 {
     struct spawn *s = calloc(1, sizeof *s);
 
     if (!s)
         return NULL;
-    s->server = parent->server;
+    s->server = server;
     s->parent = parent;
     s->rank = rank;
     s->want = *want;
@@ -103,7 +108,7 @@ static enum outcome begin(struct request *rq, struct spawn_request *want, struct
         unsupported(rq, e);
         return FAILED;
     }
-    x = spawn_new(request_job(rq), rq->conn->member->rank, want);
+    x = spawn_new(s, request_job(rq), rq->conn->member->rank, want);
     if (!x || !request_park(rq, &x->waiters, e)) {
         if (x)
             spawn_free(x);
@@ -212,7 +217,7 @@ int ask_spawn_up(struct peer *p, struct job *j, const struct msg *m, const char 
         spawn_clear(&want);
         return ask_spawn_on(p, j, (unsigned)id, (int)rank, payload, len, e);
     }
-    x = s->ops.spawn ? spawn_new(j, (int)rank, &want) : NULL;
+    x = s->ops.spawn ? spawn_new(s, j, (int)rank, &want) : NULL;
     spawn_clear(&want);
     if (!x) {
         struct err why;
@@ -225,6 +230,32 @@ int ask_spawn_up(struct peer *p, struct job *j, const struct msg *m, const char 
     x->id = (unsigned)id;
     s->ops.spawn(s->host, x);
     return 0;
+}
+
+struct spawn *spawn_ask_for(struct server *s, const struct spawn_call *call,
+                            struct spawn_request *want, struct err *e)
+{
+    struct spawn *x;
+
+    if (!s->ops.spawn) {
+        err_set(e, ERR_OTHER, "starting further processes is not supported by this launcher");
+        return NULL;
+    }
+    x = spawn_new(s, call->parent, call->rank, want);
+    if (!x) {
+        err_set(e, ERR_NOMEM, "no memory for a spawn");
+        return NULL;
+    }
+    x->told = call->told;
+    x->who = call->who;
+    x->alone = !call->parent;
+    s->ops.spawn(s->host, x);
+    return x;
+}
+
+void spawn_drop(struct spawn *s)
+{
+    s->told = NULL;
 }
 
 /* --- the answer -------------------------------------------------------- */
@@ -281,5 +312,7 @@ void spawn_done(struct spawn *s, struct job *child, const int *codes, size_t n,
         request_finish(rq, o, why);
     }
     buf_clear(&list);
+    if (s->told)
+        s->told(s->who, id, codes, n, why);
     spawn_free(s);
 }

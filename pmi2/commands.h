@@ -51,6 +51,7 @@ struct arg {
 struct field {
     const char *name[WIRES][2];  /* up to two names that carry the same value */
     const char *always;          /* sent with this value if the handler set none */
+    const char *failed;          /* instead of that where the command fails; or NULL */
 };
 
 enum { ARGS_MAX = 8, FIELDS_MAX = 9 };

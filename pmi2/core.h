@@ -163,6 +163,7 @@ struct job {
     bool           lost;             /* root: some of them with their node */
     bool           look_later;       /* at the end of the turn: at what fences miss them */
     void          *link;             /* the host's */
+    void          *layer;            /* the layer's, about this job; or NULL */
     char          *spawner;          /* owned: id of the job that has started this one; NULL */
     struct relay  *relays;           /* owned: by rank; NULL: there are none */
     struct job   **linked;           /* owned; root: jobs that it is connected to */
@@ -410,6 +411,15 @@ void spawns_free(struct server *s);
 /* That job, or that server below, is gone (NULL: none). */
 void spawns_forget(struct server *s, const struct job *j, const struct peer *p);
 void blocks_free(struct blocks *b);      /* NULL is fine */
+/* A spawn that the layer asks for: of a rank, or (parent NULL) of a tool, whose job is
+ * connected to no other.  told: what spawn_done says, once; jobid NULL: it was not started. */
+typedef void spawn_told_fn(void *who, const char *jobid, const int *codes, size_t n,
+                           const struct err *why);
+struct spawn_call { struct job *parent; int rank; spawn_told_fn *told; void *who; };
+/* Takes what *want holds, unless it is NULL and e. */
+struct spawn *spawn_ask_for(struct server *s, const struct spawn_call *call,
+                            struct spawn_request *want, struct err *e);
+void spawn_drop(struct spawn *s);        /* nobody is to be told any more */
 /* The fields of a reply to spawn; jobid NULL: there is none.  Nothing is copied. */
 void spawn_reply(struct request *rq, const char *jobid, const char *codes, size_t len);
 
@@ -473,6 +483,23 @@ int  names_take(struct peer *p, struct job *j, unsigned id, const struct name_wa
 void names_free(struct server *s);
 /* That job, or that server below, is gone (NULL: none). */
 void names_forget(struct server *s, const struct job *j, const struct peer *p);
+
+/* A name command of the layer's: of a job, or (NULL) of a tool, whose number is below 0. */
+typedef void name_told_fn(void *who, enum outcome o, const char *port, const struct err *why);
+struct name_call {                       /* all borrowed */
+    struct name_want want;
+    struct job      *job;
+    int              owner;
+    name_told_fn    *told;
+    void            *who;
+};
+/* REPLY (*port: what was looked up, tag and all; valid until the next publish), NOT_FOUND or
+ * FAILED; or PARKED: told(who, ...) says it later, unless *a is dropped before that. */
+enum outcome name_ask_for(struct server *s, const struct name_call *call, struct name_ask **a,
+                          const char **port, struct err *e);
+void name_ask_drop(struct name_ask *a);
+/* What that owner has published here ends, but for what was to outlive him. */
+void names_end(struct server *s, int owner);
 
 /* --- attributes (cmd_info.c) --- */
 

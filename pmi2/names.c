@@ -5,6 +5,7 @@
 #include "wire/utf8.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const commands[] = {
@@ -124,6 +125,38 @@ int name_read_options(struct name_want *w, const struct msg *m, struct err *e)
     return 0;
 }
 
+/* --- tags -------------------------------------------------------------- */
+
+/* <mark>nspace<mark>rank<mark>kind<mark>text; the mark is a control character, which no
+ * port of an MPI library has. */
+enum { MARK = 0x1f, KIND_STRING = 's', KIND_JSON = 'j' };
+
+const char *name_untag(const char *port, struct name_tag *tag)
+{
+    const char *nspace = port + 1, *end;
+    unsigned long rank;
+    char *kind;
+
+    if (tag)
+        *tag = (struct name_tag){ 0 };
+    if (*port != MARK || !(end = strchr(nspace, MARK)))
+        return port;
+    rank = strtoul(end + 1, &kind, 10);
+    if (kind == end + 1 || rank > UINT32_MAX || kind[0] != MARK ||
+        (kind[1] != KIND_STRING && kind[1] != KIND_JSON) || kind[2] != MARK)
+        return port;
+    if (tag)
+        *tag = (struct name_tag){ nspace, (size_t)(end - nspace), (uint32_t)rank,
+                                  kind[1] == KIND_JSON };
+    return kind + 3;
+}
+
+void name_write_tag(const struct name_tag *tag, char text[NAME_TAG])
+{
+    snprintf(text, NAME_TAG, "%c%.*s%c%u%c%c%c", MARK, (int)tag->nspace_len, tag->nspace, MARK,
+             tag->rank, MARK, tag->json ? KIND_JSON : KIND_STRING, MARK);
+}
+
 /* --- between servers --------------------------------------------------- */
 
 static int take_text(const struct msg *m, const char *key, size_t max, const char **text,
@@ -150,7 +183,7 @@ int name_read(struct name_want *w, const struct msg *m, struct err *e)
         return -1;
     if (!*w->name)
         return err_set(e, ERR_INVALID_ARG, "the service name is empty");
-    if (w->op == NAME_PUBLISH && take_text(m, "port", LIMIT_PORT, &w->port, e) < 0)
+    if (w->op == NAME_PUBLISH && take_text(m, "port", LIMIT_PUBLISHED, &w->port, e) < 0)
         return -1;
     return name_read_options(w, m, e);
 }

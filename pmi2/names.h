@@ -19,6 +19,8 @@
 
 #include "wire/msg.h"
 
+#include <stdint.h>
+
 enum name_op { NAME_PUBLISH, NAME_UNPUBLISH, NAME_LOOKUP };
 enum name_range { RANGE_USER, RANGE_JOB, RANGE_NODE };
 enum name_persistence { PERSIST_JOB, PERSIST_FIRST_READ, PERSIST_INDEFINITE };
@@ -32,7 +34,23 @@ struct name_want {
     enum name_persistence persistence;
     bool         wait;
     int          timeout;            /* seconds; 0: as long as it takes */
+    bool         here;               /* is never told to a resident server */
 };
+
+/* What pmix-publish publishes (pmix_ext/) is kept like a port, with a tag before it that
+ * says whose it is and of what kind; a lookup of PMI gets what is behind the tag: the text of
+ * a string, and of other values their JSON. */
+struct name_tag {
+    const char *nspace;              /* of the publisher; borrowed, nspace_len bytes */
+    size_t      nspace_len;
+    uint32_t    rank;
+    bool        json;                /* the text is a typed value, else it is a string */
+};
+enum { NAME_TAG = 96 };              /* bytes that a tag takes at most, NUL included */
+/* What stands behind the tag of a port, if there is one (*tag, may be NULL); without one the
+ * port itself, and tag->nspace is NULL. */
+const char *name_untag(const char *port, struct name_tag *tag);
+void        name_write_tag(const struct name_tag *tag, char text[NAME_TAG]);
 
 /* "name-publish" and so on. */
 const char *name_command(enum name_op op);

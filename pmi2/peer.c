@@ -188,6 +188,8 @@ static void rank_ended(struct job *j, int rank, bool dead)
     if ((root || dead) && !rank_mark(j, rank, dead ? RANK_GONE | RANK_DEAD : RANK_GONE))
         return;
     j->gone_all += root;
+    if (root && j->server->layer_ops)
+        j->server->layer_ops->rank_ended(j->server->layer, j, rank);
     if (!root || dead)
         buf_printf(news, news->len ? ",%d" : "%d", rank);
     if (news->len > LIMIT_CHUNK)

@@ -94,20 +94,21 @@ static int check_client_limit(const struct request *rq, struct err *e)
     return 0;
 }
 
-static void add_fields(struct msg *m, const struct request *rq, enum wire w)
+static void add_fields(struct msg *m, const struct request *rq, enum wire w, bool failed)
 {
     const struct field *f = rq->cmd->fields;
 
     for (int i = 0; f && (f[i].name[0][0] || f[i].name[1][0]); i++) {
         const struct value *v = &rq->field[i];
+        const char *none = failed && f[i].failed ? f[i].failed : f[i].always;
 
         for (int k = 0; k < 2 && f[i].name[w][k]; k++)
             if (v->number)
                 msg_int(m, f[i].name[w][k], v->n);
             else if (v->s)
                 msg_bytes(m, f[i].name[w][k], v->s, v->len);
-            else if (f[i].always)
-                msg_str(m, f[i].name[w][k], f[i].always);
+            else if (none)
+                msg_str(m, f[i].name[w][k], none);
     }
 }
 
@@ -131,7 +132,7 @@ static void build_reply(struct msg *m, const struct request *rq, enum outcome o,
         msg_str(m, "found", o == REPLY ? "TRUE" : "FALSE");
     if (rc)
         msg_str(m, w == WIRE_1 ? "msg" : "errmsg", error_text(w, e, text));
-    add_fields(m, rq, w);
+    add_fields(m, rq, w, failed);
 }
 
 /* Append the reply to out; a reply that cannot be written becomes an error. */

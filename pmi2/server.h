@@ -116,6 +116,8 @@ struct layer_ops {
     void (*conn_drained)(void *layer, struct conn *c);
     /* A job ends; its connections have gone before. */
     void (*job_gone)(void *layer, struct job *j);
+    /* A rank has ended, wherever it was; told once. */
+    void (*rank_ended)(void *layer, struct job *j, int rank);
     /* A timer is due that the core does not know. */
     void (*timer)(void *layer, unsigned id);
 };
@@ -211,12 +213,14 @@ void job_rank_lost(struct job *j, int rank);
 const struct spawn_request *spawn_wants(const struct spawn *s);
 struct job *spawn_parent(const struct spawn *s);
 int         spawn_rank(const struct spawn *s);           /* of the parent, which asks */
+bool        spawn_alone(const struct spawn *s);          /* there never was a parent: it is a
+                                                            tool that asks */
 /* The new job has been added: its key-value space begins with what was asked for, and
  * it is connected to its parent.  0, or -1 and e. */
 int         spawn_fill(struct spawn *s, struct job *child, struct err *e);
 /* All processes of child have been started; or (child NULL) it was not to be, for the
- * reason why.  codes: n of them, by process: 0, or what was wrong, as an errno.  Frees
- * s. */
+ * reason why; its code is ERR_INVALID_ARG where the directory is to blame.  codes: n of
+ * them, by process: 0, or what was wrong, as an errno.  Frees s. */
 void        spawn_done(struct spawn *s, struct job *child, const int *codes, size_t n,
                        const struct err *why);
 /* Name commands, at the root.  One lives until name_done, the job that asks perhaps not

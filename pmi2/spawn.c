@@ -70,7 +70,7 @@ static void *grown(void *v, size_t n, size_t *cap, size_t size)
     return more;
 }
 
-static struct spawn_command *add_command(struct spawn_request *r)
+struct spawn_command *spawn_add_command(struct spawn_request *r)
 {
     struct spawn_command *v = grown(r->commands, r->n, &r->cap, sizeof *v);
 
@@ -79,6 +79,38 @@ static struct spawn_command *add_command(struct spawn_request *r)
     r->commands = v;
     v[r->n] = (struct spawn_command){ .procs = -1 };
     return &v[r->n++];
+}
+
+int spawn_add_arg(struct spawn_command *c, const char *text)
+{
+    size_t cap = c->args_cap;
+    char **v = grown(c->args, c->nargs + 1, &cap, sizeof *v);
+
+    if (!v)
+        return -1;
+    c->args = v;
+    c->args_cap = cap;
+    v[c->nargs] = strdup(text);
+    v[c->nargs + 1] = NULL;
+    return v[c->nargs] && ++c->nargs ? 0 : -1;
+}
+
+int spawn_add_info(struct spawn_command *c, const char *key, const char *value)
+{
+    struct spawn_pairs *all = &c->info;
+    struct spawn_pair *v = grown(all->v, all->n, &all->cap, sizeof *v);
+
+    if (!v)
+        return -1;
+    all->v = v;
+    v[all->n] = (struct spawn_pair){ .key = strdup(key), .value = strdup(value) };
+    if (v[all->n].key && v[all->n].value) {
+        all->n++;
+        return 0;
+    }
+    free(v[all->n].key);
+    free(v[all->n].value);
+    return -1;
 }
 
 /* --- reading ----------------------------------------------------------- */
@@ -118,16 +150,7 @@ static bool is_numbered(const char *key, const char *word, size_t next)
 
 static int add_arg(struct spawn_command *c, const struct pair *p, struct err *e)
 {
-    size_t cap = c->args_cap;
-    char **v = grown(c->args, c->nargs + 1, &cap, sizeof *v);
-
-    if (!v)
-        return no_memory(e);
-    c->args = v;
-    c->args_cap = cap;
-    v[c->nargs] = strdup(p->val);
-    v[c->nargs + 1] = NULL;
-    return v[c->nargs] && ++c->nargs ? 0 : no_memory(e);
+    return spawn_add_arg(c, p->val) < 0 ? no_memory(e) : 0;
 }
 
 static int add_key(struct spawn_pairs *all, const struct pair *p, struct err *e)
@@ -234,7 +257,7 @@ static int begin_command(struct reading *g, struct err *e)
         return -1;
     if (g->r->n >= LIMIT_COMMANDS)
         return err_set(e, ERR_NUM_ARGS, "more than %d commands", LIMIT_COMMANDS);
-    g->c = add_command(g->r);
+    g->c = spawn_add_command(g->r);
     return g->c ? 0 : no_memory(e);
 }
 

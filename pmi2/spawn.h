@@ -41,6 +41,11 @@ int  spawn_write(const struct spawn_request *r, struct buf *out, struct err *e);
 int  spawn_parse(struct spawn_request *r, const char *frame, size_t len, struct err *e);
 void spawn_clear(struct spawn_request *r);
 
+/* Piece by piece, copied.  NULL, or -1: no memory. */
+struct spawn_command *spawn_add_command(struct spawn_request *r);
+int  spawn_add_arg(struct spawn_command *c, const char *text);
+int  spawn_add_info(struct spawn_command *c, const char *key, const char *value);
+
 /* Processes of all commands together. */
 long long spawn_size(const struct spawn_request *r);
 /* The value of an info key of a command, or NULL; the last one counts. */

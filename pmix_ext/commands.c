@@ -11,8 +11,11 @@
 #define OPTION(n, a, b) { .name = { NULL, n }, .type = ARG_INT, .min = a, .max = b }
 #define END           { .type = ARG_TEXT }
 #define FIELD(n)      { .name = { { NULL }, { n } } }
-#define STATUS        { .name = { { NULL }, { "status" } }, .always = "0" }
+/* What fails before its handler sees it is PMIX_ERR_BAD_PARAM. */
+#define STATUS        { .name = { { NULL }, { "status" } }, .always = "0", .failed = "-27" }
 #define FIELDS_END    { .always = NULL }
+
+static const struct field status_fields[] = { STATUS, FIELDS_END };
 
 static const struct arg connect_args[] = {
     TEXT("name"), TEXT("version"), { .name = { NULL, "payload" }, .type = ARG_BOOL }, END
@@ -35,6 +38,21 @@ static const struct arg pull_args[] = {
     TEXT("directives"), END
 };
 static const struct field pull_fields[] = { STATUS, FIELD("id"), FIELDS_END };
+static const struct arg put_args[] = { NEEDED("key"), NEEDED("value"), TEXT("scope"), END };
+static const struct arg get_args[] = {
+    TEXT("nspace"), TEXT("rank"), NEEDED("key"), TEXT("infos"), END
+};
+static const struct field get_fields[] = { STATUS, FIELD("value"), FIELDS_END };
+
+static const struct arg fence_args[] = { TEXT("procs"), TEXT("infos"), END };
+
+static const struct arg publish_args[] = { NEEDED("infos"), END };
+static const struct arg keys_args[] = { NEEDED("keys"), TEXT("infos"), END };
+static const struct field lookup_fields[] = { STATUS, FIELD("data"), FIELDS_END };
+
+static const struct arg spawn_args[] = { TEXT("infos"), NEEDED("apps"), END };
+static const struct field spawn_fields[] = { STATUS, FIELD("nspace"), FIELDS_END };
+static const struct arg procs_args[] = { NEEDED("procs"), END };
 static const struct arg peers_args[] = { TEXT("node"), TEXT("nspace"), END };
 static const struct field peers_fields[] = { STATUS, FIELD("procs"), FIELDS_END };
 static const struct arg nodes_args[] = { TEXT("nspace"), END };
@@ -43,8 +61,6 @@ static const struct arg register_args[] = { TEXT("codes"), TEXT("infos"), END };
 static const struct field register_fields[] = { STATUS, FIELD("id"), FIELDS_END };
 
 static const struct arg deregister_args[] = { NUMBER("id", 1, INT64_MAX), END };
-static const struct field status_fields[] = { STATUS, FIELDS_END };
-
 static const struct arg notify_args[] = {
     NUMBER("status", INT32_MIN, INT32_MAX), TEXT("source"), OPTION("range", 0, UINT8_MAX),
     TEXT("infos"), END
@@ -71,6 +87,26 @@ const struct command ext_commands[] = {
       IN_SERVICE, FROM_TOOL, pull_args, pull_fields, ext_iof_pull },
     { { NULL, "pmix-iof-deregister" }, { NULL, "pmix-iof-deregister-response" },
       IN_SERVICE, FROM_TOOL, deregister_args, status_fields, ext_iof_deregister },
+    { { NULL, "pmix-put" }, { NULL, "pmix-put-response" },
+      IN_SERVICE, FROM_TOOL, put_args, status_fields, ext_put },
+    { { NULL, "pmix-commit" }, { NULL, "pmix-commit-response" },
+      IN_SERVICE, FROM_TOOL, NO_ARGS, status_fields, ext_commit },
+    { { NULL, "pmix-get" }, { NULL, "pmix-get-response" },
+      IN_SERVICE, FROM_TOOL, get_args, get_fields, ext_get },
+    { { NULL, "pmix-fence" }, { NULL, "pmix-fence-response" },
+      IN_SERVICE, FROM_TOOL, fence_args, status_fields, ext_fence },
+    { { NULL, "pmix-publish" }, { NULL, "pmix-publish-response" },
+      IN_SERVICE, FROM_TOOL, publish_args, status_fields, ext_publish },
+    { { NULL, "pmix-lookup" }, { NULL, "pmix-lookup-response" },
+      IN_SERVICE, FROM_TOOL, keys_args, lookup_fields, ext_lookup },
+    { { NULL, "pmix-unpublish" }, { NULL, "pmix-unpublish-response" },
+      IN_SERVICE, FROM_TOOL, keys_args, status_fields, ext_unpublish },
+    { { NULL, "pmix-spawn" }, { NULL, "pmix-spawn-response" },
+      IN_SERVICE, FROM_TOOL, spawn_args, spawn_fields, ext_spawn },
+    { { NULL, "pmix-connect" }, { NULL, "pmix-connect-response" },
+      IN_SERVICE, FROM_TOOL, procs_args, status_fields, ext_connect },
+    { { NULL, "pmix-disconnect" }, { NULL, "pmix-disconnect-response" },
+      IN_SERVICE, FROM_TOOL, procs_args, status_fields, ext_disconnect },
     { { NULL, "pmix-resolve-peers" }, { NULL, "pmix-resolve-peers-response" },
       IN_SERVICE, FROM_TOOL, peers_args, peers_fields, ext_resolve_peers },
     { { NULL, "pmix-resolve-nodes" }, { NULL, "pmix-resolve-nodes-response" },

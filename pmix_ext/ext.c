@@ -32,6 +32,7 @@ struct session *session_of(struct request *rq, struct err *e)
     s->at = s->who.tool || !x->ops.where ? 0 : x->ops.where(x->host, s->who.nspace, s->who.rank);
     TAILQ_INIT(&s->registrations);
     TAILQ_INIT(&s->monitors);
+    STAILQ_INIT(&s->own_names);
     c->layer = s;
     TAILQ_INSERT_TAIL(&x->sessions, s, in_ext);
     return s;
@@ -40,6 +41,7 @@ struct session *session_of(struct request *rq, struct err *e)
 static void session_free(struct session *s)
 {
     iof_forget(s);
+    own_names_clear(s);
     parts_forget(s);
     monitors_forget(s);
     events_forget(s);
@@ -50,7 +52,10 @@ static void session_free(struct session *s)
 
 static void conn_gone(void *layer, struct conn *c)
 {
-    (void)layer;
+    data_conn_gone(layer);
+    fences_conn_gone(layer);
+    names_conn_gone(layer, c);
+    spawns_conn_gone(layer);
     if (c->layer)
         session_free(c->layer);
 }
@@ -71,6 +76,14 @@ static void job_gone(void *layer, struct job *j)
 
     surveys_forget_job(x, j->id);        /* who waited for one may now begin to answer */
     queries_forget_job(x, j->id);
+    data_job_gone(x, j);
+    fences_job_gone(x, j);
+}
+
+static void rank_ended(void *layer, struct job *j, int rank)
+{
+    data_rank_ended(layer, j, rank);
+    fences_rank_ended(layer, j, rank);
 }
 
 static void timer_due(void *layer, unsigned id)
@@ -78,7 +91,46 @@ static void timer_due(void *layer, unsigned id)
     afters_due(layer, id);
 }
 
-static const struct layer_ops layer_ops = { conn_gone, conn_has_room, job_gone, timer_due };
+static const struct layer_ops layer_ops = {
+    .conn_gone = conn_gone, .conn_drained = conn_has_room, .job_gone = job_gone,
+    .rank_ended = rank_ended, .timer = timer_due,
+};
+
+/* --- jobs and ranks ---------------------------------------------------- */
+
+struct ext_job *ext_job_of(struct job *j)
+{
+    if (!j->layer)
+        j->layer = calloc(1, sizeof(struct ext_job));
+    return j->layer;
+}
+
+struct job *ext_job_for(struct request *rq, const char *nspace, pmix_status_t *status,
+                        struct err *e)
+{
+    struct conn *c = rq->conn;
+    struct job *j = nspace && *nspace ? job_named(c->server, nspace) : c->job;
+
+    *status = PMIX_SUCCESS;
+    if (j && (c->tool || job_connected(c->job, j)))
+        return j;
+    if (!nspace || !*nspace) {
+        err_set(e, ERR_INVALID_ARG, "a tool has to say which nspace");
+        *status = PMIX_ERR_BAD_PARAM;
+    } else if (!j) {
+        err_set(e, ERR_INVALID_ARG, "there is no job %.64s here", nspace);
+        *status = PMIX_ERR_INVALID_NAMESPACE;
+    } else {
+        err_set(e, ERR_INVALID_ARG, "job %.64s is not connected to this one", nspace);
+        *status = PMIX_ERR_NO_PERMISSIONS;
+    }
+    return NULL;
+}
+
+bool ext_rank_gone(const struct job *j, int rank)
+{
+    return j->ranks && (j->ranks[rank] & RANK_GONE);
+}
 
 /* --- replies ----------------------------------------------------------- */
 
@@ -104,6 +156,30 @@ enum outcome ext_refuse(struct request *rq, int status)
 {
     reply_status(rq, status);
     return FAILED;
+}
+
+struct request *ext_waiting(struct waiters *w)
+{
+    return TAILQ_FIRST(&w->list);
+}
+
+void ext_finish(struct waiters *w, pmix_status_t status, const struct err *e)
+{
+    struct request *rq;
+
+    while ((rq = TAILQ_FIRST(&w->list))) {
+        reply_status(rq, status);
+        request_finish(rq, status < 0 ? FAILED : REPLY, e);
+    }
+}
+
+void ext_abandon(struct waiters *w)
+{
+    struct request *rq;
+
+    TAILQ_FOREACH(rq, &w->list, in_wait)
+        rq->waits = NULL;
+    waiters_init(w);
 }
 
 static int add_text(const char *text, size_t len, void *buf)
@@ -148,6 +224,11 @@ struct ext *ext_new(struct server *s, const struct ext_ops *ops, void *host, str
     TAILQ_INIT(&x->failures);
     TAILQ_INIT(&x->afters);
     TAILQ_INIT(&x->pulls);
+    TAILQ_INIT(&x->gets);
+    TAILQ_INIT(&x->gatherings);
+    TAILQ_INIT(&x->publishings);
+    TAILQ_INIT(&x->lookups);
+    TAILQ_INIT(&x->starters);
     if (server_add_commands(s, ext_commands, ext_command_count, e) < 0) {
         free(x);
         return NULL;
@@ -166,6 +247,10 @@ void ext_free(struct ext *x)
         session_free(s);
     events_clear(x);
     failures_clear(x);
+    data_clear(x);
+    fences_clear(x);
+    names_clear(x);
+    spawns_clear(x);
     server_set_layer(x->server, NULL, NULL);
     buf_clear(&x->text);
     free(x);

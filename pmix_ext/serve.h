@@ -10,6 +10,7 @@
 #include "pmix_ext/after.h"
 #include "pmix_ext/event.h"
 #include "pmix_ext/ext.h"
+#include "pmix_ext/pmix_ext_common.h"
 #include "pmix_ext/parts.h"
 #include "pmix_ext/query.h"
 #include "pmix_ext/survey.h"
@@ -20,6 +21,8 @@
 enum { STATUS_OUT };
 
 enum { EXT_GATHERED = 64 };
+
+struct own_name;
 
 struct session {                         /* what the layer knows of a connection */
     TAILQ_ENTRY(session) in_ext;
@@ -36,6 +39,8 @@ struct session {                         /* what the layer knows of a connection
     TAILQ_HEAD(, monitor) monitors;      /* owned: pmix-monitor */
     size_t       nmonitors;
     unsigned long long missed;           /* events that were dropped, and not told yet */
+    STAILQ_HEAD(, own_name) own_names;   /* owned: published until the connection ends */
+    int          owner;                  /* of a tool that has published: below 0 */
 };
 TAILQ_HEAD(sessions, session);
 
@@ -43,6 +48,21 @@ struct pull;
 TAILQ_HEAD(pulls, pull);
 struct failure;                          /* event_system.c */
 TAILQ_HEAD(failures, failure);
+struct data;
+struct get_wait;
+struct gathering;
+struct publishing;
+struct lookup;
+struct starter;
+TAILQ_HEAD(get_waits, get_wait);
+TAILQ_HEAD(gatherings, gathering);
+TAILQ_HEAD(publishings, publishing);
+TAILQ_HEAD(lookups, lookup);
+TAILQ_HEAD(starters, starter);
+
+struct ext_job {                         /* what the layer knows of a job */
+    struct data *data;                   /* owned: what its ranks have put; or NULL */
+};
 
 struct ext {
     struct server  *server;              /* borrowed */
@@ -64,6 +84,12 @@ struct ext {
     struct failures failures;            /* owned: of jobs that have not ended */
     unsigned        looks;               /* numbers given to looks at files so far */
     size_t          nfiles;              /* that are monitored */
+    struct get_waits   gets;             /* owned: pmix-get that wait */
+    struct gatherings  gatherings;       /* owned: pmix-fence in progress */
+    struct publishings publishings;      /* owned: pmix-publish, pmix-unpublish under way */
+    struct lookups     lookups;          /* owned: pmix-lookup that wait */
+    struct starters    starters;         /* owned: pmix-spawn under way */
+    int             owners;              /* tools that have published, as numbers below 0 */
     struct buf      text;                /* a reply's, until it is made */
 };
 
@@ -88,6 +114,35 @@ enum outcome reply_json(struct request *rq, int field, json_t *value, struct err
 /* serve_iof.c: a connection ends; it can take more. */
 void iof_forget(struct session *s);
 void iof_drained(struct session *s);
+/* The job of that name: "" or NULL the caller's own; else one that is connected to it, for a
+ * tool any.  NULL, *status and e. */
+struct job *ext_job_for(struct request *rq, const char *nspace, pmix_status_t *status,
+                        struct err *e);
+/* What is kept of a job, made when it is first asked for; NULL: no memory. */
+struct ext_job *ext_job_of(struct job *j);
+bool ext_rank_gone(const struct job *j, int rank);
+
+/* Answer whoever waits on that list, if he still does, with what is in e unless the status
+ * is a good one; the list is empty then. */
+struct request *ext_waiting(struct waiters *w);
+void ext_finish(struct waiters *w, pmix_status_t status, const struct err *e);
+/* Forget that they wait: what the list lies in is about to go. */
+void ext_abandon(struct waiters *w);
+
+/* What happens elsewhere, for each part of the layer. */
+void data_conn_gone(struct ext *x);
+void data_rank_ended(struct ext *x, struct job *j, int rank);
+void data_job_gone(struct ext *x, struct job *j);
+void fences_conn_gone(struct ext *x);
+void fences_rank_ended(struct ext *x, struct job *j, int rank);
+void fences_job_gone(struct ext *x, struct job *j);
+void own_names_clear(struct session *s);
+void names_conn_gone(struct ext *x, struct conn *c);
+void spawns_conn_gone(struct ext *x);
+void data_clear(struct ext *x);
+void fences_clear(struct ext *x);
+void names_clear(struct ext *x);
+void spawns_clear(struct ext *x);
 
 /* The node that the caller is on; -1: none that has ranks. */
 int session_node(const struct session *s);
@@ -96,5 +151,7 @@ command_fn ext_tool_connect, ext_capabilities, ext_query, ext_resolve_peers,
            ext_resolve_nodes, ext_log, ext_iof_pull, ext_iof_deregister;
 command_fn ext_event_register, ext_event_deregister, ext_notify, ext_job_control, ext_monitor,
            ext_heartbeat;
+command_fn ext_put, ext_commit, ext_get, ext_fence, ext_publish, ext_lookup, ext_unpublish,
+           ext_spawn, ext_connect, ext_disconnect;
 
 #endif

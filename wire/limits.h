@@ -54,6 +54,11 @@ enum {
     LIMIT_SERVICE = 1024,
     LIMIT_PORT = 1024,
 
+    /* What is published under a name, as it is kept: a port, or a value of pmix-publish
+     * with its type and publisher.  LIMIT_NAMES of them stay within LIMIT_NAMES_BYTES if few
+     * are so long. */
+    LIMIT_PUBLISHED = 16384,
+
     /* Text of an abort: PMI_MAX_MSG_STRING of the PMI v2 API draft. */
     LIMIT_ABORT_TEXT = 1024,
 

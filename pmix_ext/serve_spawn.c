@@ -1,0 +1,235 @@
+/* serve_spawn.c - pmix-spawn: further jobs, started as those of PMI's spawn are.
+ * (PMIx standard, PMIx_Spawn.)
+ *
+ * What the standard's keys mean is put into the words of a spawn (pmi2/spawn.h), which the
+ * launcher knows.  The table below is all that is accepted, and what a query for it is told. */
+#include "pmix_ext/serve_spawn.h"
+
+#include "pmix_ext/serve.h"
+#include "pmix_ext/value.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct starter {                         /* a spawn that is under way */
+    TAILQ_ENTRY(starter) in_ext;
+    struct ext    *ext;
+    struct spawn  *spawn;
+    struct waiters waiters;
+};
+
+/* --- the answer -------------------------------------------------------- */
+
+enum { SPAWN_NSPACE_OUT = 1 };
+
+static void starter_free(struct starter *s)
+{
+    if (s->spawn)
+        spawn_drop(s->spawn);
+    ext_abandon(&s->waiters);
+    TAILQ_REMOVE(&s->ext->starters, s, in_ext);
+    free(s);
+}
+
+/* The first process that could not be started says why; what was not tried is ECANCELED. */
+static int first_code(const int *codes, size_t n)
+{
+    int code = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (codes[i] && codes[i] != ECANCELED)
+            return codes[i];
+        code = codes[i] ? codes[i] : code;
+    }
+    return code;
+}
+
+static pmix_status_t status_of(int code, const struct err *why)
+{
+    switch (code) {
+    case 0:                              /* too many to have codes */
+        return why && why->code == ERR_INVALID_VAL ? PMIX_ERR_BAD_PARAM
+                                                   : PMIX_ERR_JOB_FAILED_TO_LAUNCH;
+    case ENOENT:
+        return why && why->code == ERR_INVALID_ARG ? PMIX_ERR_JOB_WDIR_NOT_FOUND
+                                                   : PMIX_ERR_JOB_EXE_NOT_FOUND;
+    case ENOTDIR:
+        return PMIX_ERR_JOB_WDIR_NOT_FOUND;
+    case EACCES:
+    case EPERM:
+    case ENOEXEC:
+    case EISDIR:
+        return PMIX_ERR_JOB_APP_NOT_EXECUTABLE;
+    case EINVAL:
+        return PMIX_ERR_BAD_PARAM;
+    case EAGAIN:
+    case ENOMEM:
+    case E2BIG:
+        return PMIX_ERR_JOB_INSUFFICIENT_RESOURCES;
+    case ECANCELED:
+        return PMIX_ERR_JOB_CANCELED;
+    case EHOSTUNREACH:
+        return PMIX_ERR_JOB_FAILED_TO_MAP;
+    default:
+        return PMIX_ERR_JOB_FAILED_TO_LAUNCH;
+    }
+}
+
+static void told(void *who, const char *jobid, const int *codes, size_t n,
+                 const struct err *why)
+{
+    struct starter *s = who;
+    struct request *rq = ext_waiting(&s->waiters);
+
+    s->spawn = NULL;
+    if (rq && jobid) {
+        reply_text(rq, SPAWN_NSPACE_OUT, jobid, strlen(jobid));
+        request_finish(rq, REPLY, NULL);
+    } else if (rq) {
+        ext_finish(&s->waiters, status_of(first_code(codes, n), why), why);
+    }
+    starter_free(s);
+}
+
+/* --- the command ------------------------------------------------------- */
+
+enum { SPAWN_INFOS, SPAWN_APPS };
+
+static enum outcome start(struct request *rq, struct spawn_request *want, struct err *e)
+{
+    struct ext *x = ext_of(rq);
+    struct starter *s = calloc(1, sizeof *s);
+    struct spawn_call call = { .parent = rq->conn->job, .told = told, .who = s };
+    struct party who;
+
+    if (!s)
+        return ext_fail(rq, e, PMIX_ERR_NOMEM, "no memory for a spawn");
+    conn_party(rq->conn, &who);
+    call.rank = who.tool ? -1 : (int)who.rank;
+    s->ext = x;
+    waiters_init(&s->waiters);
+    TAILQ_INSERT_TAIL(&x->starters, s, in_ext);
+    if (!request_park(rq, &s->waiters, e)) {
+        starter_free(s);
+        return ext_refuse(rq, PMIX_ERR_OUT_OF_RESOURCE);
+    }
+    s->spawn = spawn_ask_for(x->server, &call, want, e);
+    if (!s->spawn) {
+        ext_finish(&s->waiters, e->code == ERR_NOMEM ? PMIX_ERR_NOMEM : PMIX_ERR_NOT_SUPPORTED,
+                   e);
+        starter_free(s);
+    }
+    return PARKED;
+}
+
+enum outcome ext_spawn(struct request *rq, struct err *e)
+{
+    const struct value *arg = rq->arg;
+    struct directives infos = { 0 };
+    struct spawn_request want = { 0 };
+    pmix_app_t *apps = NULL;
+    pmix_status_t status;
+    size_t n = 0;
+    enum outcome o;
+
+    if (value_decode_array(PMIX_APP, arg[SPAWN_APPS].s, arg[SPAWN_APPS].len, "apps",
+                           (void **)&apps, &n, e) < 0)
+        return ext_refuse(rq, PMIX_ERR_BAD_PARAM);
+    status = directives_read(&infos, arg[SPAWN_INFOS].s, arg[SPAWN_INFOS].len, "infos", e);
+    if (status == PMIX_SUCCESS)
+        status = spawn_translate(&infos, apps, n, &want, e);
+    o = status == PMIX_SUCCESS ? start(rq, &want, e) : ext_refuse(rq, status);
+    spawn_clear(&want);
+    directives_clear(&infos);
+    value_free_array(PMIX_APP, apps, n);
+    return o;
+}
+
+/* What is started is started; only nobody waits for it any more. */
+void spawns_conn_gone(struct ext *x)
+{
+    struct starter *s, *next;
+
+    for (s = TAILQ_FIRST(&x->starters); s; s = next) {
+        next = TAILQ_NEXT(s, in_ext);
+        if (!ext_waiting(&s->waiters))
+            starter_free(s);
+    }
+}
+
+void spawns_clear(struct ext *x)
+{
+    struct starter *s;
+
+    while ((s = TAILQ_FIRST(&x->starters)))
+        starter_free(s);
+}
+
+/* --- connected jobs ---------------------------------------------------- */
+
+typedef int link_fn(struct job *own, struct job *other, struct err *e);
+
+static int link_jobs(struct job *own, struct job *other, struct err *e)
+{
+    return job_connect(own, other, e);
+}
+
+static int unlink_jobs(struct job *own, struct job *other, struct err *e)
+{
+    if (own != other && !job_linked(own, other))
+        return err_set(e, ERR_INVALID_ARG, "job %.64s is not connected to this one", other->id);
+    job_disconnect(own, other);
+    return 0;
+}
+
+/* Each job of procs with the caller's own. */
+static enum outcome each_job(struct request *rq, const pmix_proc_t *procs, size_t n,
+                             link_fn *run, struct err *e)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct job *other = job_named(rq->conn->server, procs[i].nspace);
+
+        if (!other)
+            return ext_fail(rq, e, PMIX_ERR_INVALID_NAMESPACE,
+                            "procs[%zu]: there is no job %.64s here", i, procs[i].nspace);
+    }
+    for (size_t i = 0; i < n; i++) {
+        size_t k = 0;
+
+        while (k < i && strcmp(procs[k].nspace, procs[i].nspace))
+            k++;
+        if (k == i && run(rq->conn->job, job_named(rq->conn->server, procs[i].nspace), e) < 0) {
+            err_context(e, "procs[%zu]", i);
+            return ext_refuse(rq, e->code == ERR_NOMEM ? PMIX_ERR_NOMEM : PMIX_ERR_BAD_PARAM);
+        }
+    }
+    return REPLY;
+}
+
+static enum outcome link_procs(struct request *rq, link_fn *run, struct err *e)
+{
+    pmix_proc_t *procs = NULL;
+    enum outcome o;
+    size_t n = 0;
+
+    if (rq->conn->tool)
+        return ext_fail(rq, e, PMIX_ERR_NOT_SUPPORTED, "a tool has no job to be connected");
+    if (value_decode_array(PMIX_PROC, rq->arg[0].s, rq->arg[0].len, "procs", (void **)&procs, &n,
+                           e) < 0)
+        return ext_refuse(rq, PMIX_ERR_BAD_PARAM);
+    o = n ? each_job(rq, procs, n, run, e)
+          : ext_fail(rq, e, PMIX_ERR_BAD_PARAM, "procs: there are none");
+    value_free_array(PMIX_PROC, procs, n);
+    return o;
+}
+
+enum outcome ext_connect(struct request *rq, struct err *e)
+{
+    return link_procs(rq, link_jobs, e);
+}
+
+enum outcome ext_disconnect(struct request *rq, struct err *e)
+{
+    return link_procs(rq, unlink_jobs, e);
+}

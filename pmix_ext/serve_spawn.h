@@ -1,0 +1,16 @@
+/* serve_spawn.h - from PMIx's apps and infos to what a spawn of PMI asks for. */
+#ifndef PMIX_EXT_SERVE_SPAWN_H
+#define PMIX_EXT_SERVE_SPAWN_H
+
+#include "pmi2/spawn.h"
+#include "pmix_ext/directives.h"
+
+/* Add the apps to *want, which is to be cleared either way; infos are for all of them.  The
+ * status, and e if it is not PMIX_SUCCESS.  Pure; thread-safe. */
+pmix_status_t spawn_translate(const struct directives *infos, const pmix_app_t *apps, size_t n,
+                              struct spawn_request *want, struct err *e);
+
+/* The i-th key that is known in an array of infos of a spawn, or NULL. */
+const char *spawn_attribute(size_t i);
+
+#endif

@@ -1,0 +1,298 @@
+/* spawn_apps.c - see serve_spawn.h */
+#include "pmix_ext/serve_spawn.h"
+
+#include "wire/limits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- what a key means -------------------------------------------------- */
+
+typedef pmix_status_t take_fn(struct spawn_command *c, const char *word,
+                              const pmix_value_t *v, struct err *e);
+
+static take_fn take_text, take_number, take_flag, take_change, take_unset, take_prefix,
+    take_default, take_binding;
+
+/* word: what the launcher calls it (mpiexec_lite/spawned.h), or the only value that it has.
+ * In the order in which changes of the environment are made, it is the launcher's to keep. */
+static const struct { struct directive_rule rule; take_fn *take; const char *word; } keys[] = {
+    { DIRECTIVE_KNOWN(PMIX_WDIR, PMIX_STRING), take_text, "wdir" },
+    { DIRECTIVE_KNOWN(PMIX_HOST, PMIX_STRING), take_text, "host" },
+    { DIRECTIVE_KNOWN(PMIX_ADD_HOST, PMIX_STRING), take_text, "host" },
+    { DIRECTIVE_KNOWN(PMIX_HOSTFILE, PMIX_STRING), take_text, "hostfile" },
+    { DIRECTIVE_KNOWN(PMIX_ADD_HOSTFILE, PMIX_STRING), take_text, "hostfile" },
+    { DIRECTIVE_KNOWN(PMIX_PREFIX, PMIX_STRING), take_prefix, NULL },
+    { DIRECTIVE_KNOWN(PMIX_SET_ENVAR, PMIX_ENVAR), take_change, "env-set" },
+    { DIRECTIVE_KNOWN(PMIX_ADD_ENVAR, PMIX_ENVAR), take_change, "env-add" },
+    { DIRECTIVE_KNOWN(PMIX_UNSET_ENVAR, PMIX_STRING), take_unset, "env-unset" },
+    { DIRECTIVE_KNOWN(PMIX_PREPEND_ENVAR, PMIX_ENVAR), take_change, "env-prepend" },
+    { DIRECTIVE_KNOWN(PMIX_APPEND_ENVAR, PMIX_ENVAR), take_change, "env-append" },
+    { DIRECTIVE_KNOWN(PMIX_FIRST_ENVAR, PMIX_ENVAR), take_change, "env-first" },
+    { DIRECTIVE_KNOWN(PMIX_JOB_TIMEOUT, PMIX_INT), take_number, "timeout" },
+    { DIRECTIVE_KNOWN(PMIX_ABORT_NON_ZERO_TERM, PMIX_BOOL), take_flag, "end-on-nonzero" },
+    { DIRECTIVE_KNOWN(PMIX_MAPBY, PMIX_STRING), take_default, "slot" },
+    { DIRECTIVE_KNOWN(PMIX_RANKBY, PMIX_STRING), take_default, "slot" },
+    { DIRECTIVE_KNOWN(PMIX_BINDTO, PMIX_STRING), take_binding, "bind" },
+    /* Events come to whoever has registered for them, and these change nothing else: */
+    { DIRECTIVE_KNOWN(PMIX_NOTIFY_COMPLETION, PMIX_BOOL), NULL, NULL },
+    { DIRECTIVE_KNOWN(PMIX_NOTIFY_JOB_EVENTS, PMIX_BOOL), NULL, NULL },
+    { DIRECTIVE_KNOWN(PMIX_NOTIFY_PROC_TERMINATION, PMIX_BOOL), NULL, NULL },
+    { DIRECTIVE_KNOWN(PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION, PMIX_BOOL), NULL, NULL },
+    { DIRECTIVE_KNOWN(PMIX_PERSONALITY, PMIX_STRING), NULL, NULL },
+    { DIRECTIVE_KNOWN(PMIX_ENVARS_HARVESTED, PMIX_BOOL), NULL, NULL },
+    { DIRECTIVE_KNOWN(PMIX_WDIR_USER_SPECIFIED, PMIX_BOOL), NULL, NULL },
+    { DIRECTIVE_KNOWN(PMIX_REQUESTOR_IS_TOOL, PMIX_BOOL), NULL, NULL },
+    { DIRECTIVE_KNOWN(PMIX_REQUESTOR_IS_CLIENT, PMIX_BOOL), NULL, NULL },
+};
+enum { KEYS = sizeof keys / sizeof *keys };
+
+const char *spawn_attribute(size_t i)
+{
+    return i < KEYS ? keys[i].rule.key : NULL;
+}
+
+/* --- pairs ------------------------------------------------------------- */
+
+static pmix_status_t no_memory(struct err *e)
+{
+    err_set(e, ERR_NOMEM, "no memory for a spawn");
+    return PMIX_ERR_NOMEM;
+}
+
+static pmix_status_t bad(struct err *e, const char *what, const char *name)
+{
+    err_set(e, ERR_INVALID_VAL, "%s '%.64s'", what, name);
+    return PMIX_ERR_BAD_PARAM;
+}
+
+static pmix_status_t add(struct spawn_command *c, const char *word, const char *text,
+                         struct err *e)
+{
+    return spawn_add_info(c, word, text) < 0 ? no_memory(e) : PMIX_SUCCESS;
+}
+
+static pmix_status_t add_printed(struct spawn_command *c, const char *word, struct buf *text,
+                                 struct err *e)
+{
+    pmix_status_t status = text->failed ? no_memory(e) : add(c, word, buf_bytes(text), e);
+
+    buf_clear(text);
+    return status;
+}
+
+static pmix_status_t take_text(struct spawn_command *c, const char *word, const pmix_value_t *v,
+                               struct err *e)
+{
+    return add(c, word, v->data.string, e);
+}
+
+static pmix_status_t take_number(struct spawn_command *c, const char *word,
+                                 const pmix_value_t *v, struct err *e)
+{
+    struct buf text = BUF_INIT;
+
+    if (v->data.integer < 0)
+        return bad(e, "a number of seconds below 0:", word);
+    buf_printf(&text, "%d", v->data.integer);
+    return add_printed(c, word, &text, e);
+}
+
+static pmix_status_t take_flag(struct spawn_command *c, const char *word, const pmix_value_t *v,
+                               struct err *e)
+{
+    return v->type == PMIX_UNDEF || v->data.flag ? add(c, word, "TRUE", e) : PMIX_SUCCESS;
+}
+
+/* What the launcher does anyway; what it cannot do, is refused where it is required. */
+static pmix_status_t take_default(struct spawn_command *c, const char *word,
+                                  const pmix_value_t *v, struct err *e)
+{
+    (void)c;
+    if (!strcmp(v->data.string, word))
+        return PMIX_SUCCESS;
+    err_set(e, ERR_INVALID_VAL, "'%.64s' is not supported, '%s' is", v->data.string, word);
+    return PMIX_ERR_PARAM_VALUE_NOT_SUPPORTED;
+}
+
+static pmix_status_t take_binding(struct spawn_command *c, const char *word,
+                                  const pmix_value_t *v, struct err *e)
+{
+    static const struct { const char *to, *as; } bindings[] = {
+        { "none", "none" }, { "hwthread", "hwthread" }, { "core", "core" },
+        { "package", "socket" }, { "socket", "socket" }, { "numa", "numa" },
+    };
+
+    for (size_t i = 0; i < sizeof bindings / sizeof *bindings; i++)
+        if (!strcmp(v->data.string, bindings[i].to))
+            return add(c, word, bindings[i].as, e);
+    err_set(e, ERR_INVALID_VAL, "'%.64s' is not supported", v->data.string);
+    return PMIX_ERR_PARAM_VALUE_NOT_SUPPORTED;
+}
+
+/* --- the environment --------------------------------------------------- */
+
+/* A name as POSIX has it: letters, digits and '_', no digit at first. */
+static bool is_name(const char *s, size_t len)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
+    static const char all[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+
+    return len && memchr(letters, *s, sizeof letters - 1) && strspn(s, all) >= len;
+}
+
+/* "<separator>NAME=VALUE"; the separator is of use only where there is something to part. */
+static pmix_status_t take_change(struct spawn_command *c, const char *word,
+                                 const pmix_value_t *v, struct err *e)
+{
+    const pmix_envar_t *var = &v->data.envar;
+    struct buf text = BUF_INIT;
+
+    if (!var->envar || !is_name(var->envar, strlen(var->envar)))
+        return bad(e, "no name of a variable:", var->envar ? var->envar : "");
+    buf_char(&text, var->separator ? var->separator : ':');
+    buf_printf(&text, "%s=%s", var->envar, var->value ? var->value : "");
+    return add_printed(c, word, &text, e);
+}
+
+static pmix_status_t take_unset(struct spawn_command *c, const char *word,
+                                const pmix_value_t *v, struct err *e)
+{
+    if (!is_name(v->data.string, strlen(v->data.string)))
+        return bad(e, "no name of a variable:", v->data.string);
+    return add(c, word, v->data.string, e);
+}
+
+/* Where programs and libraries are looked for first. */
+static pmix_status_t take_prefix(struct spawn_command *c, const char *word,
+                                 const pmix_value_t *v, struct err *e)
+{
+    static const char *const in[][2] = { { "PATH", "bin" }, { "LD_LIBRARY_PATH", "lib" } };
+    pmix_status_t status = PMIX_SUCCESS;
+    struct buf text = BUF_INIT;
+
+    (void)word;
+    for (size_t i = 0; i < 2 && status == PMIX_SUCCESS; i++) {
+        buf_printf(&text, ":%s=%s/%s", in[i][0], v->data.string, in[i][1]);
+        status = add_printed(c, "env-prepend", &text, e);
+    }
+    if (status != PMIX_SUCCESS)
+        return status;
+    buf_printf(&text, "%s/bin", v->data.string);
+    return add_printed(c, "path", &text, e);
+}
+
+static pmix_status_t take_env(struct spawn_command *c, char *const *env, struct err *e)
+{
+    pmix_status_t status = PMIX_SUCCESS;
+
+    for (size_t i = 0; env && env[i] && status == PMIX_SUCCESS; i++) {
+        const char *equals = strchr(env[i], '=');
+
+        if (!equals || !is_name(env[i], (size_t)(equals - env[i])))
+            status = bad(e, "NAME=VALUE wanted, not", env[i]);
+        else
+            status = add(c, "env-own", env[i], e);
+        if (status != PMIX_SUCCESS)
+            err_context(e, "env[%zu]", i);
+    }
+    return status;
+}
+
+/* --- apps -------------------------------------------------------------- */
+
+/* The row of a key; KEYS: there is none. */
+static size_t row_of(const char *key)
+{
+    size_t i = 0;
+
+    while (i < KEYS && strcmp(keys[i].rule.key, key))
+        i++;
+    return i;
+}
+
+/* What is not required and cannot be done is left out. */
+static pmix_status_t take_info(struct spawn_command *c, const pmix_info_t *info, struct err *e)
+{
+    size_t row = row_of(info->key);
+    const struct directive_rule rules[] = { row < KEYS ? keys[row].rule
+                                                       : (struct directive_rule){ 0 }, { 0 } };
+    const struct directive_rule *rule;
+    pmix_status_t status = directive_check(info, rules, &rule, e);
+
+    if (status != PMIX_SUCCESS || row == KEYS || !keys[row].take)
+        return status;
+    status = keys[row].take(c, keys[row].word, &info->value, e);
+    if (status == PMIX_ERR_PARAM_VALUE_NOT_SUPPORTED && !(info->flags & PMIX_INFO_REQD))
+        return PMIX_SUCCESS;
+    if (status != PMIX_SUCCESS)
+        err_context(e, "%.64s", info->key);
+    return status;
+}
+
+static pmix_status_t take_infos(struct spawn_command *c, const pmix_info_t *infos, size_t n,
+                                const char *what, struct err *e)
+{
+    for (size_t i = 0; i < n; i++) {
+        pmix_status_t status = take_info(c, &infos[i], e);
+
+        if (status != PMIX_SUCCESS) {
+            err_context(e, "%s[%zu]", what, i);
+            return status;
+        }
+    }
+    return PMIX_SUCCESS;
+}
+
+/* argv begins with the program's name, as main() has it. */
+static pmix_status_t take_program(struct spawn_command *c, const pmix_app_t *app, struct err *e)
+{
+    if (!app->cmd || !*app->cmd) {
+        err_set(e, ERR_INVALID_ARG, "cmd: no program");
+        return PMIX_ERR_JOB_NO_EXE_SPECIFIED;
+    }
+    if (app->maxprocs < 1) {
+        err_set(e, ERR_INVALID_VAL, "maxprocs: %d processes", app->maxprocs);
+        return PMIX_ERR_BAD_PARAM;
+    }
+    c->procs = app->maxprocs;
+    if (!(c->program = strdup(app->cmd)))
+        return no_memory(e);
+    for (size_t i = 1; app->argv && app->argv[0] && app->argv[i]; i++)
+        if (spawn_add_arg(c, app->argv[i]) < 0)
+            return no_memory(e);
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t take_app(struct spawn_command *c, const struct directives *infos,
+                              const pmix_app_t *app, struct err *e)
+{
+    pmix_status_t status = take_program(c, app, e);
+
+    if (status == PMIX_SUCCESS)
+        status = take_infos(c, infos->v, infos->n, "infos", e);
+    if (status == PMIX_SUCCESS && app->cwd)
+        status = add(c, "wdir", app->cwd, e);
+    if (status == PMIX_SUCCESS)
+        status = take_infos(c, app->info, app->ninfo, "info", e);
+    return status == PMIX_SUCCESS ? take_env(c, app->env, e) : status;
+}
+
+pmix_status_t spawn_translate(const struct directives *infos, const pmix_app_t *apps, size_t n,
+                              struct spawn_request *want, struct err *e)
+{
+    if (!n || n > LIMIT_COMMANDS) {
+        err_set(e, ERR_NUM_ARGS, "apps: there are %zu, want 1 to %d", n, LIMIT_COMMANDS);
+        return PMIX_ERR_BAD_PARAM;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct spawn_command *c = spawn_add_command(want);
+        pmix_status_t status = c ? take_app(c, infos, &apps[i], e) : no_memory(e);
+
+        if (status != PMIX_SUCCESS) {
+            err_context(e, "apps[%zu]", i);
+            return status;
+        }
+    }
+    return PMIX_SUCCESS;
+}

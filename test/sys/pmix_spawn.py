@@ -1,0 +1,268 @@
+#!/usr/bin/env -S python3 -B
+"""pmix-spawn, pmix-connect, pmix-disconnect: jobs that ranks and tools start, with the
+standard's infos, on one host and over a tree of hosts."""
+
+import os
+
+from lib import *
+from pmixlib import *
+
+BAD_PARAM, NOT_SUPPORTED, MISMATCH, NOT_FOUND, NO_PERMISSIONS = -27, -47, -18, -46, -23
+NO_NAMESPACE, VALUE_NOT_SUPPORTED, LOST = -44, -59, -61
+NO_EXE, NOT_EXECUTABLE, NO_WDIR, NO_PROGRAM, NOT_MAPPED = -178, -177, -233, -190, -179
+
+PLACES = [("", []), (", a chain of hosts", ["-launcher", "fork", "-hosts", "a,b,c", "-ppn", "1",
+                                            "-flat-hosts", "1", "-tree-width", "1"])]
+
+
+def places(title):
+    """Decorator: a point on one host and one over hosts; the function gets the options."""
+    return rows([(title + where, options) for where, options in PLACES])
+
+
+def app(cmd, *argv, n=1, **more):
+    return {"cmd": cmd, "argv": [os.path.basename(cmd), *argv], "maxprocs": n, **more}
+
+
+def sh(script, n=1, **more):
+    return app("/bin/sh", "-c", script, n=n, **more)
+
+
+def spawn(peer, *apps, infos=()):
+    return peer.call("pmix-spawn", apps=list(apps), infos=list(infos))
+
+
+def started(peer, *apps, infos=()):
+    return good(spawn(peer, *apps, infos=infos))["nspace"]
+
+
+def refused(reply, status, *words):
+    same(reply["status"], status, f"status of {reply}")
+    need(reply["rc"] != 0 and all(w in reply["errmsg"] for w in words), "its words", reply, words)
+
+
+def text(key, x, flags=None):
+    return info(key, "STRING", x, flags)
+
+
+def envar(key, name, x, separator=None):
+    v = {"envar": name, "value": x, **({"separator": separator} if separator else {})}
+    return info(key, "ENVAR", v)
+
+
+def end(ranks):
+    """Its lines, sorted."""
+    r = ranks.finish()
+    same((r.status, r.messages), (0, []), f"end of {r}")
+    return sorted(r.out.decode().splitlines())
+
+
+# --- jobs --------------------------------------------------------------------------------
+
+
+@places("R10-11: ranks and tools start jobs of several programs, with arguments and environment")
+def jobs(options):
+    ranks = Ranks(*options, "-n", 2)
+    tool = Tool(ranks.job)
+    say = 'echo "$1 $PMI_RANK of $PMI_SIZE in $PWD: $A-$B spawned=$PMI_SPAWNED"'
+    for name, peer in ("rank", ranks[1]), ("tool", tool):
+        one = sh(say, 1, cwd="/")
+        one["argv"] += ["x", name + " a;b"]
+        two = sh(say, 2, env=["A=from env"], info=[text("pmix.wdir", "/tmp")])
+        two["argv"] += ["x", name + " \u20ac"]
+        job = started(peer, one, two, infos=[envar("pmix.envar.set", "B", "b=;b")])
+        need(job != ranks.jobid, job)
+    same(end(ranks), sorted(
+        f"{who} {line}{spawned}" for who, spawned in (("rank", "1"), ("tool", ""))
+        for line in ("a;b 0 of 3 in /: -b=;b spawned=",
+                     "\u20ac 1 of 3 in /tmp: from env-b=;b spawned=",
+                     "\u20ac 2 of 3 in /tmp: from env-b=;b spawned=")), "lines")
+
+
+@test("5.9: variables are unset, set, added, joined and the program's own, in this order")
+def environment():
+    ranks = Ranks("-n", 1, env={**os.environ, "GONE": "1", "KEPT": "old", "LIST": "b:c",
+                                "ONCE": "x:y:x:z"})
+    infos = [envar("pmix.envar.append", "LIST", "ignored"),
+             envar("pmix.envar.appnd", "LIST", "d", ":"),
+             envar("pmix.envar.prepnd", "LIST", "a", ":"),
+             envar("pmix.envar.prepnd", "NEW", "only", ","),
+             envar("pmix.envar.first", "ONCE", "x", ":"),
+             envar("pmix.envar.add", "KEPT", "not this"),
+             envar("pmix.envar.add", "ADDED", "added"),
+             envar("pmix.envar.set", "BOTH", "set"), text("pmix.envar.unset", "BOTH"),
+             envar("pmix.envar.set", "OWN", "not this"), envar("pmix.envar.set", "PMI_RANK", "9"),
+             text("pmix.envar.unset", "GONE"), text("pmix.envar.unset", "NEVER_WAS"),
+             text("pmix.prefix", "/pre fix")]
+    show_them = ('for v in GONE KEPT LIST NEW ONCE ADDED BOTH OWN PMI_RANK LD_LIBRARY_PATH; do '
+                 'eval echo "$v=\\${$v-unset}"; done; echo "${PATH%%:*}"')
+    started(ranks[0], sh(show_them, env=["OWN=mine=1"]), infos=infos)
+    lines = end(ranks)
+    libs = os.environ.get("LD_LIBRARY_PATH")
+    same(lines, sorted(["GONE=unset", "KEPT=old", "LIST=a:b:c:d", "NEW=only", "ONCE=x:y:z",
+                        "ADDED=added", "BOTH=set", "OWN=mine=1", "PMI_RANK=0", "/pre fix/bin",
+                        "LD_LIBRARY_PATH=/pre fix/lib" + (":" + libs if libs else "")]), "lines")
+
+
+@test("PMIX_HOST and PMIX_HOSTFILE say where, new hosts too")
+def hosts():
+    ranks = Ranks(*PLACES[1][1], "-n", 2)
+    tool = Tool(ranks.job)
+    path = write_file(tmp() + "/hosts", "b\n")
+    lent = {}
+    for key, x in ("pmix.host", "c"), ("pmix.hostfile", path), ("pmix.addhost", "d"):
+        started(tool, {"cmd": ranks.lender[0], "argv": ranks.lender, "maxprocs": 1},
+                infos=[text(key, x)])
+        lent[key] = ranks.accept()
+    with_hosts = [good(tool.call("pmix-get", nspace=r.nspace, rank=0, key="pmix.hname"))
+                  for r in lent.values()] if has_info(tool, ranks) else []
+    if with_hosts:
+        same([plain(r["value"]) for r in with_hosts], ["c", "b", "d"], "hosts")
+    for r in lent.values():
+        r.call("finalize")
+        r.end()
+    same(end(ranks), [], "lines")
+
+
+def has_info(tool, ranks):
+    return tool.call("pmix-get", nspace=ranks.jobid, rank=0, key="pmix.hname")["status"] == 0
+
+
+FAILURES = [
+    ("a program that is not there", [app("/no/such")], NO_PROGRAM, "such"),
+    ("the second of two", [sh("sleep 30"), app("/no/such")], NO_PROGRAM, "such"),
+    ("a program that is not in PATH", [app("no-such-program")], NO_PROGRAM, "no-such-program"),
+    ("a program that cannot be executed", [app("/etc/passwd", n=2)], NOT_EXECUTABLE, "passwd"),
+    ("a folder that is not there", [sh("true", 2, cwd="/no/such")], NO_WDIR, "/no/such"),
+    ("a host that is none", [sh("true", info=[text("pmix.host", "no/host")])], NOT_MAPPED, ""),
+    ("no program", [{"cmd": None, "maxprocs": 1}], NO_EXE, "apps[0]"),
+    ("no processes", [sh("true"), sh("true", 0)], BAD_PARAM, "apps[1]"),
+    ("processes below 0", [sh("true", -1)], BAD_PARAM, "apps[0]"),
+    ("more processes than can be", [sh("true", 2000000000)], BAD_PARAM, ""),
+    ("no apps", [], BAD_PARAM, "apps"),
+    ("apps of a wrong type", [1], BAD_PARAM, "apps[0]"),
+    ("a wrong argument", [{"cmd": "true", "argv": [1], "maxprocs": 1}], BAD_PARAM, "apps[0].argv"),
+    ("a variable without a name", [sh("true", env=["=x"])], BAD_PARAM, "env[0]"),
+    ("a variable without a value", [sh("true", env=["A=1", "B"])], BAD_PARAM, "env[1]"),
+    ("a name that is none", [sh("true", info=[envar("pmix.envar.set", "A B", "x")])], BAD_PARAM,
+     "info[0]"),
+    ("a directive of a wrong type", [sh("true", info=[info("pmix.wdir", "INT", 1)])], MISMATCH,
+     "info[0]"),
+    ("an unknown one that is required", [sh("true", info=[text("no.such", "x", ["required"])])],
+     NOT_SUPPORTED, "no.such"),
+    ("what the launcher cannot do", [sh("true", info=[text("pmix.mapby", "node", ["required"])])],
+     VALUE_NOT_SUPPORTED, "pmix.mapby"),
+    ("a time below 0", [sh("true", info=[info("pmix.job.time", "INT", -1)])], BAD_PARAM, "info[0]"),
+]
+
+
+@places("R10-24: what cannot be started is refused with its reason, by ranks and tools")
+def failures(options):
+    ranks = Ranks(*options, "-n", 2)
+    for peer in ranks[1], Tool(ranks.job):
+        for name, apps, status, word in FAILURES:
+            r = peer.call("pmix-spawn", apps=apps)
+            need("nspace" not in r, name, r)
+            refused(r, status, word)
+        refused(peer.call("pmix-spawn", apps="[" * 2000), BAD_PARAM, "apps")
+        started(peer, sh("echo good", info=[text("no.such", "x"), text("pmix.mapby", "node"),
+                                            text("pmix.bindto", "none", ["required"])]),
+                infos=[info("pmix.notecomp", "BOOL", True, ["required"])])
+    same(end(ranks), ["good", "good"], "lines")
+
+
+# --- how they end ------------------------------------------------------------------------
+
+
+@places("a tool's job is connected to no other, and the launcher stays as long as it runs")
+def apart(options):
+    ranks = Ranks(*options, "-n", 2)
+    tool = Tool(ranks.job)
+    started(tool, sh("exit 3", 2))
+    started(tool, sh("kill -9 $$"))
+    started(tool, {"cmd": ranks.lender[0], "argv": ranks.lender, "maxprocs": 1})
+    child = ranks.accept()
+    pids = [r.pid for r in ranks]
+    for r in ranks:
+        r.call("finalize")
+    ranks.end()
+    wait_for(lambda: spawn(tool, sh("true"))["status"] == 0 and not any(map(runs, pids)),
+             "the first job's end")
+    same(tool.call("pmix-capabilities")["status"], 0, "the launcher lives")
+    refused(tool.call("pmix-get", nspace="nowhere", rank=0, key="k"), NO_NAMESPACE)
+    child.call("finalize")
+    child.end()
+    r = ranks.job.finish()
+    same(r.status, 0, f"a tool's job does not change the exit status: {r}")
+
+
+def runs(pid):
+    return os.path.exists(f"/proc/{pid}")
+
+
+@test("a job with its own time ends with it, and nothing else does; one that may not fail ends")
+def limits():
+    ranks = Ranks("-n", 1)
+    tool = Tool(ranks.job)
+    started(tool, sh("sleep 60"), infos=[info("pmix.job.time", "INT", 1)])
+    started(tool, sh('test "$PMI_RANK" = 0 || sleep 60', 2), sh("exit 3"),
+            infos=[info("pmix.abnz", "BOOL", True)])
+    wait_for(lambda: len(names(tool)) == 1, "both jobs' end")
+    same(tool.call("pmix-capabilities")["status"], 0, "the launcher lives")
+    r = ranks.finish()
+    same(r.status, 0, f"status of {r}")
+    need(any("TIMED OUT" in m for m in r.messages), "it is told", r.messages)
+
+
+def names(tool):
+    r = good(tool.call("pmix-query", queries=[query("pmix.qry.ns")]))
+    return dict((k, v) for _, k, v in results(r))["pmix.qry.ns"].split(",")
+
+
+@places("a rank's job is connected to the rank's: data, fences of both, and a common end")
+def connected(options):
+    ranks = Ranks(*options, "-n", 2)
+    a, job = ranks[0], ranks.jobid
+    own = started(a, {"cmd": ranks.lender[0], "argv": ranks.lender, "maxprocs": 2})
+    kids = sorted((ranks.accept() for _ in range(2)), key=lambda r: r.rank)
+    good(kids[1].call("pmix-put", key="k", value=value("INT", 5)))
+    good(kids[1].call("pmix-commit"))
+    same(good(a.call("pmix-get", nspace=own, rank=1, key="k"))["value"], value("INT", 5), "data")
+    every = [proc(own, "wildcard"), proc(job, "wildcard")]
+    members = [a, ranks[1], *kids]
+    waits = [r.send("pmix-fence", procs=every[::1 if i % 2 else -1])
+             for i, r in enumerate(members)]
+    for r, n in zip(members, waits):
+        good(r.reply(n))
+    some = [proc(job, 0), proc(own, 1)]
+    waits = kids[1].send("pmix-fence", procs=some)
+    good(a.call("pmix-fence", procs=some))
+    good(kids[1].reply(waits))
+    good(a.call("pmix-disconnect", procs=[proc(own, "wildcard"), proc(job, 0)]))
+    refused(a.call("pmix-get", nspace=own, rank=1, key="k"), NO_PERMISSIONS, own)
+    refused(a.call("pmix-fence", procs=some), NO_PERMISSIONS, "procs[1]")
+    refused(a.call("pmix-disconnect", procs=[proc(own, 0)]), BAD_PARAM, "procs[0]")
+    refused(a.call("pmix-connect", procs=[proc("nowhere", 0)]), NO_NAMESPACE, "nowhere")
+    refused(a.call("pmix-connect", procs=[]), BAD_PARAM, "procs")
+    refused(Tool(ranks.job).call("pmix-connect", procs=[proc(own, 0)]), NOT_SUPPORTED)
+    good(kids[0].call("pmix-connect", procs=every))
+    same(good(a.call("pmix-get", nspace=own, rank=1, key="k"))["value"], value("INT", 5), "again")
+    waits = a.send("pmix-fence", procs=every)
+    for r in kids:
+        r.call("finalize")
+        r.end()
+    refused(a.reply(waits), LOST, own)
+    same(end(ranks), [], "lines")
+
+
+@test("whoever has asked for a job may go before it runs; it runs")
+def asker_goes():
+    ranks = Ranks("-n", 1)
+    tool = Tool(ranks.job)
+    tool.send("pmix-spawn", apps=[sh(f"echo > {tmp()}/ran")])
+    tool.close()
+    wait_for(lambda: os.path.exists(tmp() + "/ran"), "the job")
+    same(end(ranks), [], "lines")
+
+
+main()
