@@ -105,8 +105,9 @@ static inline void op_stop(void *host, unsigned id)
 {
     struct host *h = host;
 
-    MUST(id == h->survey);
-    h->survey = 0;
+    MUST(id);
+    if (id == h->survey)
+        h->survey = 0;
 }
 
 static inline int job_numbered(const char *name)
@@ -209,8 +210,24 @@ static inline void op_timer(void *host, unsigned id, double seconds)
     h->timer = seconds > 0 ? id : 0;
 }
 
-static const struct host_ops host_ops = { .send = op_send, .fail = op_fail, .log = op_log,
-                                          .timer = op_timer };
+static inline void op_member(void *host, struct member *m) { MUST(host && m); }
+
+static inline void op_abort(void *host, struct member *m, bool world, int code, const char *text)
+{
+    (void)world;
+    (void)code;
+    MUST(host && m && text);
+}
+
+static inline void op_stuck(void *host, struct job *j, int missing, int waiting)
+{
+    MUST(host && j && missing != waiting);
+}
+
+static const struct host_ops host_ops = {
+    .send = op_send, .fail = op_fail, .abort = op_abort, .initialized = op_member,
+    .finalized = op_member, .stuck = op_stuck, .log = op_log, .timer = op_timer
+};
 
 /* --- a dialogue -------------------------------------------------------- */
 
