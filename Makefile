@@ -126,6 +126,9 @@ $B/test/fuzz/run_%: $B/test/fuzz/fuzz_%.o $B/test/fuzz/main.o $(everything)
 $B/test/replay: $B/test/replay.o $(everything)
 	$(LD_TEST) -lpthread $(LIBS) -o $@
 
+$B/test/bench/layer: $B/test/bench/layer.o $(core)
+	$(LD_TEST) $(LIBS_SEAL) $(LIBS_JSON) $(LIBS_WIRE) -lm -o $@
+
 # The simulator: the real core and the launcher's decisions, in one process.
 sim_src  = $(filter-out pmi2/client%.c pmi2/lib_%.c,$(wildcard wire/*.c pmi2/*.c pmix_ext/*.c)) \
            $(patsubst %,mpiexec_lite/%.c,launch lease tree flow starting spawned spawned_info \
@@ -208,9 +211,10 @@ cover: test-deps
 	@gcovr -r . --object-directory build/cover -f 'wire/.*' -f 'pmi2/.*' -f 'pmix_ext/.*' \
 	    -f 'mpiexec_lite/.*' -s
 
-bench: all $B/test/sim/sim
+bench: all $B/test/sim/sim $B/test/bench/layer
 	@test/bench/run $B
 	@test/bench/ssh $B
+	@test/bench/layer_run $B
 	@$B/test/sim/sim --table
 torture: all ; @test/torture/run
 differential: all ; @test/differential/run

@@ -1,6 +1,7 @@
 /* types.c - see types.h.  Layouts: PMIx standard 4.2 as in libpmix 4.2.2. */
 #include "pmix_ext/types.h"
 
+#include "pmix_ext/value.h"
 #include "pmix_ext/words.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
@@ -185,6 +186,21 @@ static const struct field node_stats_fields[] = {
     FIELD_COUNTED(pmix_node_stats_t, diskstats, PMIX_DISK_STATS, ndiskstats, false),
     FIELD_COUNTED(pmix_node_stats_t, netstats, PMIX_NET_STATS, nnetstats, false),
     { 0 }
+};
+
+static const struct field answer_fields[] = {
+    FIELD(struct value_answer, query, PMIX_SIZE),
+    FIELD_AS(struct value_answer, key, key_type),
+    { .name = "value", .type = &rows[PMIX_VALUE], .holds = HOLDS_MEMBERS, .optional = true,
+      .offset = offsetof(struct value_answer, value) },
+    OPTIONAL_AS(struct value_answer, status, rows[PMIX_STATUS]),
+    OPTIONAL_AS(struct value_answer, more, rows[PMIX_BOOL]),
+    { 0 }
+};
+
+const struct type type_answer = {
+    .name = "answer", .form = FORM_RECORD, .place = PLACE_NONE,
+    .size = sizeof(struct value_answer), .fields = answer_fields
 };
 
 /* --- the rows --------------------------------------------------------------------- */

@@ -77,6 +77,9 @@ const struct type *type_of(pmix_data_type_t number);
 const struct type *type_named(const char *name, size_t len);
 pmix_data_type_t   type_number(const struct type *t);
 
+/* Of struct value_answer (value.h), which has no number: it is no value's type. */
+extern const struct type type_answer;
+
 /* What people call a number of this type ("PMIX_PROC_STATE_RUNNING"), or NULL. */
 const char *type_word(const struct type *t, int64_t number);
 

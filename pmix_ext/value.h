@@ -53,6 +53,25 @@ int value_decode(pmix_data_type_t type, const char *text, size_t len, const char
 int value_decode_array(pmix_data_type_t type, const char *text, size_t len, const char *what,
                        void **array, size_t *n, struct err *e);
 
+/* An answer to a key of a query (PROTOCOL.md, "pmix-query").  A large one is an array that
+ * comes in parts, and is put together here. */
+struct value_answer {
+    size_t        query;     /* which of those asked, from 0 */
+    pmix_key_t    key;
+    pmix_value_t  value;     /* PMIX_UNDEF: there is none */
+    pmix_status_t status;    /* why not, or why it is not complete */
+    bool          more;      /* the array goes on in the next part */
+    size_t        room;      /* elements it has room for; 0 when it is complete */
+};
+
+/* Append the answers of a JSON array to the *n that *list has, NULL and 0 at first: parts of
+ * a reply are given to this one after the other.  What is decoded goes to its place at once,
+ * so that a table takes no more memory than itself.  0, or -1 and e: *list is then as far as
+ * it went.  To be freed either way. */
+int  value_decode_answers(const char *text, size_t len, const char *what,
+                          struct value_answer **list, size_t *n, struct err *e);
+void value_free_answers(struct value_answer *list, size_t n);
+
 /* --- in memory -------------------------------------------------------------------- */
 
 /* Make *to, whose former contents are nothing, a copy of its own.  0, or -1 and e: no

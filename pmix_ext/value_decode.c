@@ -7,8 +7,6 @@
  * pointers and counts are set together, before what is behind them is filled. */
 #include "pmix_ext/value_impl.h"
 
-static take_fn take;
-
 /* --- arrays ----------------------------------------------------------------------- */
 
 static int open_one(struct in *in)
@@ -19,11 +17,7 @@ static int open_one(struct in *in)
                    VALUE_DEPTH);
 }
 
-/* An array that grows: n elements that are all zero or filled, of `size` bytes. */
-struct growing { char *at; size_t n, room, size; };
-
-/* One more element, or NULL: no memory. */
-static void *grow(struct growing *g)
+void *grow(struct growing *g)
 {
     enum { FIRST = 4 };
     size_t room = g->room ? 2 * g->room : FIRST;
@@ -39,39 +33,65 @@ static void *grow(struct growing *g)
     return memset(g->at + g->n++ * g->size, 0, g->size);
 }
 
-/* Give back what was not needed. */
-static void *grown(const struct growing *g)
+void *grown(const struct growing *g)
 {
     void *exact = g->n < g->room ? reallocarray(g->at, g->n, g->size) : NULL;
 
     return exact ? exact : g->at;
 }
 
-static int take_elements(const struct type *t, void **array, size_t *count, struct in *in)
+int take_elements(const struct type *t, struct growing *g, struct in *in)
 {
-    struct growing g = { .size = t->size };
-    int more = 0, rc = 0;
+    bool first = true;
+    int more;
 
     if (in->r.kind != KIND_ARRAY)
         return value_not_a("an array", in);
-    while (rc == 0 && (more = reader_element(&in->r, g.n == 0)) > 0) {
-        void *to = grow(&g);
+    for (; (more = reader_element(&in->r, first)) > 0; first = false) {
+        void *to = grow(g);
 
         if (!to)
-            rc = value_no_memory(in);
-        else if (reader_next(&in->r) < 0 || take(t, to, in) < 0)
-            rc = value_at(in->e, "[%zu]", g.n - 1);
+            return value_no_memory(in);
+        if (reader_next(&in->r) < 0 || take_value(t, to, in) < 0)
+            return value_at(in->e, "[%zu]", g->n - 1);
     }
+    return more;
+}
+
+/* All of them, in an array of their own. */
+static int take_array(const struct type *t, void **array, size_t *count, struct in *in)
+{
+    struct growing g = { .size = t->size };
+    int rc = take_elements(t, &g, in);
+
     *array = grown(&g);
     *count = g.n;
-    return more < 0 ? -1 : rc;
+    return rc;
+}
+
+/* The rest of an array, or its beginning, if more may follow. */
+static int take_part(const struct type *t, struct in *in)
+{
+    struct value_answer *answer = in->answer;
+    pmix_data_array_t *a = answer->value.data.darray;
+    struct growing g = { a->array, a->size, answer->room, t->size };
+    int rc;
+
+    if (a->type != type_number(t))
+        return err_set(in->e, ERR_INVALID_VAL, ": %s, and before it was %s", t->name,
+                       type_of(a->type)->name);
+    rc = take_elements(t, &g, in);
+    a->array = g.at;
+    a->size = g.n;
+    answer->room = g.room;
+    return rc;
 }
 
 static int take_counted(const struct field *f, char *record, struct in *in)
 {
     void *array = NULL;
     size_t n = 0;
-    int rc = take_elements(f->type, &array, &n, in);
+    int rc = take_array(f->type, &array, &n, in);
 
     memcpy(record + f->offset, &array, sizeof array);
     store_uint(record + f->count, sizeof n, n);
@@ -181,8 +201,11 @@ static int take_in_value(const struct type *t, pmix_value_t *v, struct in *in)
             return value_no_memory(in);
         memcpy(&v->data, &place, sizeof place);
     }
-    return t->place == PLACE_BEHIND && null ? 0 : take(t, place, in);
+    return t->place == PLACE_BEHIND && null ? 0 : take_value(t, place, in);
 }
+
+/* The value of an answer is one, the array that it is is the second. */
+enum { PART_DEPTH = 2 };
 
 /* What the type of which was read before. */
 static int take_typed(const struct object *o, const struct field *f, struct in *in)
@@ -198,7 +221,8 @@ static int take_typed(const struct object *o, const struct field *f, struct in *
         return -1;
     if (is_array) {
         a->type = type_number(o->type);
-        rc = take_elements(o->type, &a->array, &a->size, in);
+        rc = in->answer && in->depth == PART_DEPTH ? take_part(o->type, in)
+                                                   : take_array(o->type, &a->array, &a->size, in);
     } else {
         rc = take_in_value(o->type, to, in);
     }
@@ -220,7 +244,7 @@ static int take_field(const struct object *o, const struct field *f, struct in *
         rc = take_counted(f, o->to, in);
         break;
     default:
-        rc = take(f->type, o->to + f->offset, in);
+        rc = take_value(f->type, o->to + f->offset, in);
     }
     return rc < 0 ? value_at(in->e, ".%s", f->name) : 0;
 }
@@ -284,11 +308,11 @@ static int take_rest(struct object *o, struct in *in)
         bool there = o->seen & bit(o, f), later = there && o->later && f->holds == HOLDS_MEMBERS;
 
         in->r.kind = KIND_NOTHING;
-        if (f->holds == HOLDS_MEMBERS && !o->type)
+        if (f->holds == HOLDS_MEMBERS && !o->type && (there || !f->optional))
             rc = take_type(&o->type, in);
         else if (later)
             rc = take_later(o, f, in);
-        else if (!there && !f->optional)
+        else if (!there && (!f->optional || (f->holds == HOLDS_MEMBERS && o->type)))
             rc = take_field(o, f, in);
     }
     return rc;
@@ -311,7 +335,7 @@ static int take_object(const struct field *fields, void *to, struct in *in)
     return more < 0 || rc < 0 ? -1 : take_rest(&o, in);
 }
 
-static int take(const struct type *t, void *to, struct in *in)
+int take_value(const struct type *t, void *to, struct in *in)
 {
     if (t->local)
         return err_set(in->e, ERR_INVALID_VAL, ": %s does not leave its process", t->name);
@@ -329,37 +353,41 @@ static int take(const struct type *t, void *to, struct in *in)
 
 /* --- the interface ---------------------------------------------------------------- */
 
-/* The row of the type, and its reader; NULL and e. */
-static const struct type *begin(struct in *in, pmix_data_type_t type, const char *text,
-                                size_t len, const char *what, struct err *e)
+int in_begin(struct in *in, const char *text, size_t len, const char *what, struct err *e)
+{
+    if (len > VALUE_TEXT)
+        return err_set(e, ERR_LENGTH, "%s: %zu bytes of JSON, at most %d", what, len, VALUE_TEXT);
+    *in = (struct in){ .e = e };
+    reader_init(&in->r, text, len, e);
+    return 0;
+}
+
+void in_end(struct in *in)
+{
+    reader_clear(&in->r);
+}
+
+static const struct type *known(pmix_data_type_t type, const char *what, struct err *e)
 {
     const struct type *t = type_of(type);
 
-    if (!t) {
+    if (!t)
         err_set(e, ERR_INVALID_VAL, "%s: there is no type %d", what, type);
-        return NULL;
-    }
-    if (len > VALUE_TEXT) {
-        err_set(e, ERR_LENGTH, "%s: %zu bytes of JSON, at most %d", what, len, VALUE_TEXT);
-        return NULL;
-    }
-    *in = (struct in){ .e = e };
-    reader_init(&in->r, text, len, e);
     return t;
 }
 
 int value_decode(pmix_data_type_t type, const char *text, size_t len, const char *what,
                  void *to, struct err *e)
 {
+    const struct type *t = known(type, what, e);
     struct in in;
-    const struct type *t = begin(&in, type, text, len, what, e);
     bool ok;
 
-    if (!t)
+    if (!t || in_begin(&in, text, len, what, e) < 0)
         return -1;
     memset(to, 0, t->size);
-    ok = reader_next(&in.r) == 0 && take(t, to, &in) == 0 && reader_end(&in.r) == 0;
-    reader_clear(&in.r);
+    ok = reader_next(&in.r) == 0 && take_value(t, to, &in) == 0 && reader_end(&in.r) == 0;
+    in_end(&in);
     if (ok)
         return 0;
     type_clear(t, to);
@@ -369,17 +397,16 @@ int value_decode(pmix_data_type_t type, const char *text, size_t len, const char
 int value_decode_array(pmix_data_type_t type, const char *text, size_t len, const char *what,
                        void **array, size_t *n, struct err *e)
 {
+    const struct type *t = known(type, what, e);
     struct in in;
-    const struct type *t = begin(&in, type, text, len, what, e);
     bool ok;
 
     *array = NULL;
     *n = 0;
-    if (!t)
+    if (!t || in_begin(&in, text, len, what, e) < 0)
         return -1;
-    ok = reader_next(&in.r) == 0 && take_elements(t, array, n, &in) == 0 &&
-         reader_end(&in.r) == 0;
-    reader_clear(&in.r);
+    ok = reader_next(&in.r) == 0 && take_array(t, array, n, &in) == 0 && reader_end(&in.r) == 0;
+    in_end(&in);
     if (ok)
         return 0;
     type_free_array(t, *array, *n);

@@ -65,15 +65,32 @@ put_fn put_null;
 struct in {
     struct json_reader r;
     unsigned    depth;       /* values and arrays that are open */
+    struct value_answer *answer;     /* borrowed; NULL: none is being read.  Whose value the
+                                        outermost array is, or is the rest of */
     struct err *e;
 };
+
+/* An array that grows: n elements that are all zero or filled, of `size` bytes. */
+struct growing { char *at; size_t n, room, size; };
+
+/* One more element, or NULL: no memory. */
+void *grow(struct growing *g);
+/* The array, having given back what was not needed. */
+void *grown(const struct growing *g);
 
 /* Fill *to, which is all zero, from what in->r has just read, which is KIND_NOTHING if it is
  * not there.  0, or -1 and e as above; what *to has then can be cleared. */
 typedef int take_fn(const struct type *t, void *to, struct in *in);
 
 extern take_fn *const take_scalar[FORMS];
-take_fn take_string;
+take_fn take_string, take_value;
+
+/* Likewise append the elements of an array. */
+int take_elements(const struct type *t, struct growing *to, struct in *in);
+
+/* Begin to read a text.  0, or -1 and e, which then says what. */
+int  in_begin(struct in *in, const char *text, size_t len, const char *what, struct err *e);
+void in_end(struct in *in);
 
 /* Errors; each returns -1.  The sentence of value_bad_word has one %s, where the string that
  * was read last goes, short and harmless. */

@@ -36,7 +36,7 @@ struct host {
 };
 
 static const char *const job_names[JOBS] = { "j", "k" };
-static const char *const argv[] = { "./prog", "a b", NULL };
+static const char *const program_argv[] = { "./prog", "a b", NULL };
 
 static const char *op_hostname(void *host) { (void)host; return "node0"; }
 static inline double op_now(void *host) { (void)host; return 1e9; }
@@ -69,7 +69,7 @@ static inline bool op_app(void *host, const void *job, int i, struct fact_app *o
 {
     (void)host;
     *out = (struct fact_app){ .n = *(const int *)job, .path = "/bin/prog", .wdir = "/tmp",
-                              .argv = argv };
+                              .argv = program_argv };
     return i == 0;
 }
 
