@@ -217,6 +217,25 @@ static int integer(struct json_reader *r, const char *p, const char *end)
     return 0;
 }
 
+/* An integer of so few digits that it fits, which most are; false: it may be something
+ * else. */
+static bool short_integer(struct json_reader *r)
+{
+    enum { FEW = 18 };
+    const char *start = r->at + (*r->at == '-'), *p = start;
+    int64_t n = 0;
+
+    for (; p < r->end && *p >= '0' && *p <= '9'; p++)
+        n = p - start < FEW ? n * 10 + (*p - '0') : n;
+    if (p == start || p - start > FEW || (*start == '0' && p > start + 1) ||
+        (p < r->end && (*p == '.' || *p == 'e' || *p == 'E')))
+        return false;
+    r->kind = KIND_INTEGER;
+    r->integer = start > r->at ? -n : n;
+    r->at = p;
+    return true;
+}
+
 static int number(struct json_reader *r)
 {
     const char *start = r->at + (*r->at == '-'), *p = digits(start, r->end);
@@ -275,7 +294,9 @@ int reader_next(struct json_reader *r)
     case -1:
         return reader_wrong(r, "the text ends");
     default:
-        return c == '-' || (c >= '0' && c <= '9') ? number(r) : reader_wrong(r, "no value");
+        if (c != '-' && (c < '0' || c > '9'))
+            return reader_wrong(r, "no value");
+        return short_integer(r) ? 0 : number(r);
     }
 }
 
@@ -315,13 +336,16 @@ int reader_member(struct json_reader *r, bool first)
 
 bool reader_has_member(struct json_reader *r, bool first, const char *name)
 {
-    const char *p = r->at;
-    size_t n = strlen(name), comma = !first;
+    const char *p = r->at, *end = r->end;
 
-    if ((size_t)(r->end - p) < comma + n + 3 || (comma && *p++ != ',') || *p++ != '"' ||
-        memcmp(p, name, n) || p[n] != '"' || p[n + 1] != ':')
+    if (end - p < 2 || (!first && *p++ != ',') || *p++ != '"')
         return false;
-    r->at = p + n + 2;
+    for (; *name; name++, p++)
+        if (p == end || *p != *name)
+            return false;
+    if (end - p < 2 || p[0] != '"' || p[1] != ':')
+        return false;
+    r->at = p + 2;
     return true;
 }
 

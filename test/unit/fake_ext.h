@@ -76,9 +76,12 @@ static inline bool op_app(void *host, const void *job, int i, struct fact_app *o
 static inline bool op_node(void *host, int i, struct fact_node *out)
 {
     static char name[32];
+    static int named = -1;
     struct host *h = host;
 
-    snprintf(name, sizeof name, "node%d", i);
+    if (i != named)
+        snprintf(name, sizeof name, "node%d", i);
+    named = i;
     *out = (struct fact_node){ .name = name, .slots = 2, .here = i == 0 };
     return i < h->nodes;
 }
