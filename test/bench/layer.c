@@ -7,9 +7,11 @@
  *
  * The server is a process with the real core and layer on a fake host; a tool is another, which
  * reads frames and decodes what is in them.  Prints NAME=VALUE: ms, or microseconds for each of
- * COUNT; memory (KiB) is what the peak of a process has grown by, hwm of Linux. */
+ * COUNT; cpu= is what both processes have used, memory (KiB) what the peak of one has grown
+ * by (Linux: VmHWM). */
 #include <poll.h>
 #include <stdarg.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -35,6 +37,20 @@ static double now(void)                  /* ms */
 
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+/* Of this process, and of those it has waited for; ms. */
+static double cpu(void)
+{
+    struct rusage a, b;
+    struct timeval t;
+
+    getrusage(RUSAGE_SELF, &a);
+    getrusage(RUSAGE_CHILDREN, &b);
+    timeradd(&a.ru_utime, &a.ru_stime, &t);
+    timeradd(&t, &b.ru_utime, &t);
+    timeradd(&t, &b.ru_stime, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_usec / 1e3;
 }
 
 /* --- memory ------------------------------------------------------------ */
@@ -353,7 +369,7 @@ static void figure_table(int ranks)
     int fd[2], tell[2];
     struct value_answer *list = NULL;
     struct tool *t = malloc(sizeof *t);
-    double began, took;
+    double began, took, copied, used = cpu(), copy_used;
     long before, theirs;
     size_t n = 0;
     pid_t pid;
@@ -372,9 +388,13 @@ static void figure_table(int ranks)
     read_all(tell[0], (char *)&theirs, sizeof theirs);
     waitpid(pid, NULL, 0);
     MUST(n == 1 && list->value.data.darray->size == (size_t)ranks);
-    printf("table=%.1f copy=%.1f bytes=%zu tool_kib=%ld table_kib=%zu server_kib=%ld\n", took,
-           copy_time(t->bytes), t->bytes, before, table_bytes(list->value.data.darray) / 1024,
-           theirs);
+    used = cpu() - used;
+    copy_used = cpu();
+    copied = copy_time(t->bytes);
+    copy_used = cpu() - copy_used;
+    printf("table=%.1f copy=%.1f cpu=%.1f copy_cpu=%.1f bytes=%zu tool_kib=%ld table_kib=%zu "
+           "server_kib=%ld\n", took, copied, used, copy_used, t->bytes, before,
+           table_bytes(list->value.data.darray) / 1024, theirs);
     value_free_answers(list, n);
     framer_clear(&t->framer);
     free(t);
@@ -476,7 +496,7 @@ static double fan_time(int (*fd)[2], size_t n, int count, size_t each)
 static void figure_event(int count, size_t n)
 {
     static const char text[] =
-        "cmd=pmix-notify;thrid=1;status=-400;range=7;infos=[{\"key\":\"pmix.evtext\",\"type\":"
+        "cmd=pmix-notify;thrid=1;status=-400;range=5;infos=[{\"key\":\"pmix.evtext\",\"type\":"
         "\"PMIX_STRING\",\"value\":\"something has happened\"}];";
     int (*fd)[2] = calloc(n, sizeof *fd), *theirs = calloc(n, sizeof *theirs), tell[2];
     struct tool *t = malloc(sizeof *t);
