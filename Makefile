@@ -38,13 +38,22 @@ src  = $(filter-out %main.c,$(wildcard $1/*.c))
 obj  = $(patsubst %.c,$B/%.o,$(call src,$1))
 
 client     = $(wildcard pmi2/client*.c pmi2/lib_pmi2.c)
-client_src = $(filter-out wire/seal.c,$(call src,wire)) pmi2/kvs.c $(client)
+client_src = $(filter-out wire/seal.c wire/nearest.c wire/wrap.c,$(call src,wire)) pmi2/kvs.c $(client)
 client_pic = $(client_src:%.c=$B/pic/%.o)
 
-core     = $(call obj,wire) $(filter-out $(client:%.c=$B/%.o),$(call obj,pmi2)) $(call obj,pmix_ext)
+ext_lib  = $(wildcard pmix_ext/lib_*.c)
+ext_src  = $(ext_lib) $(wildcard pmix_ext/util_*.c pmix_ext/value*.c) $(addprefix pmix_ext/, \
+             base64.c find.c find_far.c json_reader.c names.c rendezvous.c rundir.c start.c types.c unsupported.c words.c) pmi2/mapping.c \
+           $(filter-out pmi2/lib_pmi2.c,$(client_src))
+ext_pic  = $(ext_src:%.c=$B/pic/%.o)
+tool_src = $(wildcard pmix_ext/tool_*.c)
+
+core     = $(call obj,wire) $(filter-out $(client:%.c=$B/%.o),$(call obj,pmi2)) \
+           $(filter-out $(ext_lib:%.c=$B/%.o) $(tool_src:%.c=$B/%.o),$(call obj,pmix_ext))
 resident = $(patsubst %.c,$B/%.o,$(wildcard mpiexec_lite/registry*.c mpiexec_lite/resident*.c))
 launcher = $(filter-out $(resident),$(call obj,mpiexec_lite))
-everything = $(call obj,wire) $(call obj,pmi2) $(call obj,pmix_ext) $(launcher)
+everything = $(call obj,wire) $(call obj,pmi2) $(launcher) \
+             $(filter-out $(tool_src:%.c=$B/%.o),$(call obj,pmix_ext))
 
 unit     = $(patsubst %.c,$B/%,$(wildcard test/unit/test_*.c))
 
@@ -55,7 +64,8 @@ unit     = $(patsubst %.c,$B/%,$(wildcard test/unit/test_*.c))
 .DELETE_ON_ERROR:
 
 all: $B/bin/mpiexec_lite $B/bin/pmi2_proxy $B/bin/pmi2_server $B/lib/libpmi2.so.0 \
-     $B/lib/libpmi2.a $B/man/mpiexec_lite.1 $B/completion/mpiexec_lite
+     $B/lib/libpmi2.a $B/lib/libpmix_ext.so.0 $B/lib/libpmix_ext.a \
+     $B/man/mpiexec_lite.1 $B/completion/mpiexec_lite $B/bin/pmix_tool $B/completion/pmix_tool
 
 # --- programs, libraries, manual ---------------------------------------------
 
@@ -64,12 +74,16 @@ $B/bin/pmi2_proxy: $B/mpiexec_lite/proxy_main.o
 $B/bin/mpiexec_lite $B/bin/pmi2_proxy: $(core) $(launcher) | $B/bin/.
 	$(LD_PROGRAM) $(LIBS) -o $@
 
-# Of the launcher it has what takes calls from other hosts.
-calls = address dialog gate handshake login login_line login_payload munge_helper munger now \
-        sealed
-$B/bin/pmi2_server: $B/mpiexec_lite/server_main.o $(call obj,wire) $B/pmi2/names.o $(resident) \
-                    $(calls:%=$B/mpiexec_lite/%.o) $B/pmix_ext/rundir.o | $B/bin/.
-	$(LD_PROGRAM) $(LIBS_SQL) $(LIBS_EV) $(LIBS_SEAL) $(LIBS_WIRE) -o $@
+# Of the launcher it has what takes calls of other hosts, and of tools.
+calls = address conn dialog gate handshake login login_line login_payload munge_helper munger now \
+        sealed tools
+$B/bin/pmi2_server: $B/mpiexec_lite/server_main.o $(core) $(resident) \
+                    $(calls:%=$B/mpiexec_lite/%.o) | $B/bin/.
+	$(LD_PROGRAM) $(LIBS_SQL) $(LIBS) -o $@
+
+$B/bin/pmix_tool: $(tool_src:%.c=$B/%.o) $(ext_src:%.c=$B/%.o) $B/wire/nearest.o \
+                 $B/wire/wrap.o | $B/bin/.
+	$(LD_PROGRAM) -lpthread -ldl $(LIBS_JSON) $(LIBS_WIRE) -o $@
 
 $B/lib/libpmi2.so.0: $(client_pic) pmi2/libpmi2.map | $B/lib/.
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) -shared -Wl,-soname,libpmi2.so.0 \
@@ -81,12 +95,26 @@ $B/lib/libpmi2.a: $(client_pic) | $B/lib/.
 	$(call Q,AR)rm -f $@ && $(CC) -r -nostdlib $(client_pic) $(LIBS_WIRE) -o $B/lib/libpmi2.o && \
 	    objcopy -w -G 'PMI2_*' -G PMIX_Ring $B/lib/libpmi2.o && $(AR) rcs $@ $B/lib/libpmi2.o
 
+# Its jansson is the shared one: the static one cannot be part of a shared library.
+$B/lib/libpmix_ext.so.0: $(ext_pic) pmix_ext/libpmix_ext.map | $B/lib/.
+	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) -shared -Wl,-soname,libpmix_ext.so.0 \
+	    -Wl,--version-script,pmix_ext/libpmix_ext.map $(ext_pic) -ljansson $(LIBS_WIRE) \
+	    -ldl -lpthread -o $@
+	@ln -sf libpmix_ext.so.0 $B/lib/libpmix_ext.so
+$B/lib/libpmix_ext.a: $(ext_pic) | $B/lib/.
+	$(call Q,AR)rm -f $@ && $(CC) -r -nostdlib $(ext_pic) $(LIBS_WIRE) \
+	    -o $B/lib/libpmix_ext.o && \
+	    objcopy -w -G 'PMIx_*' -G pmix_ext_number $B/lib/libpmix_ext.o && \
+	    $(AR) rcs $@ $B/lib/libpmix_ext.o
+
 # The options in the manual and the completion come from the program's own table.
 $B/man/mpiexec_lite.1: mpiexec_lite/mpiexec_lite.1.in $B/bin/mpiexec_lite | $B/man/.
 	@$B/bin/mpiexec_lite --print-man >$B/man/options
 	@sed -e '/^@OPTIONS@$$/{r $B/man/options' -e 'd;}' -e 's/@VERSION@/$(VERSION)/' $< >$@
 $B/completion/mpiexec_lite: $B/bin/mpiexec_lite | $B/completion/.
 	@$B/bin/mpiexec_lite --print-completion >$@
+$B/completion/pmix_tool: $B/bin/pmix_tool | $B/completion/.
+	@$B/bin/pmix_tool --print-completion >$@
 
 $B/pic/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -106,7 +134,7 @@ DEMO_PACKAGES  = $(BUILD_PACKAGES) mpich libmpich-dev libpmi2-0-dev
 TEST_PACKAGES  = $(DEMO_PACKAGES) python3 libcmocka-dev valgrind clang llvm openmpi-bin \
                  libopenmpi-dev gcovr pkg-config man-db groff procps iproute2 munge libmunge2 \
                  libhwloc15 faketime openssh-server openssh-client csh fish nftables locales \
-                 libpmix-dev g++
+                 libpmix-dev g++ strace
 
 deps: ; @test/packages $(BUILD_PACKAGES)
 demo-deps: ; @test/packages $(DEMO_PACKAGES)
@@ -120,7 +148,7 @@ $(unit): %: %.o $(everything)
 	$(LD_TEST) -lcmocka -lpthread -ldl $(LIBS_MORE) $(LIBS) -o $@
 # With a store of its own.
 $B/test/fuzz/run_resident $B/fuzz_resident: \
-    $(filter-out %/resident.o %_store.o %_ask.o %_far.o,$(resident))
+    $(filter-out %/resident.o %_store.o %_ask.o %_far.o %_tools.o,$(resident))
 $B/test/fuzz/run_%: $B/test/fuzz/fuzz_%.o $B/test/fuzz/main.o $(everything)
 	$(LD_TEST) -lpthread $(LIBS) -o $@
 $B/test/replay: $B/test/replay.o $(everything)
@@ -130,9 +158,11 @@ $B/test/bench/layer: $B/test/bench/layer.o $(core)
 	$(LD_TEST) $(LIBS_SEAL) $(LIBS_JSON) $(LIBS_WIRE) -lm -o $@
 
 # The simulator: the real core and the launcher's decisions, in one process.
-sim_src  = $(filter-out pmi2/client%.c pmi2/lib_%.c,$(wildcard wire/*.c pmi2/*.c pmix_ext/*.c)) \
+sim_src  = $(filter-out pmi2/client%.c pmi2/lib_%.c pmix_ext/lib_%.c $(tool_src), \
+             $(wildcard wire/*.c pmi2/*.c pmix_ext/*.c)) \
            $(patsubst %,mpiexec_lite/%.c,launch lease tree flow starting spawned spawned_info \
-             spawn_env binding bundle place plan env hosts hosts_text opts_file nearest) $(wildcard test/sim/*.c)
+             spawn_env binding bundle place plan env hosts hosts_text opts_file) \
+           $(wildcard test/sim/*.c)
 $B/test/sim/sim: $(patsubst %.c,$B/%.o,$(sim_src))
 	$(LD_TEST) $(LIBS_SEAL) $(LIBS_JSON) $(LIBS_WIRE) -lm -o $@
 
@@ -154,7 +184,7 @@ check-long: test-deps
 check-long-only: all $B/test/sim/sim
 	@$(MAKE) --no-print-directory fuzz SECS=20
 	@test/run --timeout 900 test/torture/run test/differential/run test/sim/planted \
-	    test/long/minute.py test/long/spawns.py
+	    test/long/minute.py test/long/spawns.py test/long/tools.py
 
 # make sim SEEDS=1..1000000 RANKS= NODES=: random schedules with faults; 0 violations is right.
 SEEDS ?= 1..100000
@@ -170,8 +200,8 @@ soak: all
 	@test/soak --minutes $(MINUTES)
 
 # Includes point only towards wire/, and only these files include the event loop.
-LOOP_FILES = conn.h dialog.h fatal.c feed.h front.c glance.c handshake.h link.h listen.h munger.c sealed.h \
-             sink.h topology.h
+LOOP_FILES = conn.h dialog.h fatal.c feed.h front.c glance.c handshake.h link.h listen.h munger.c \
+             sealed.h sink.h tool_stream.h topology.h
 loop_free  = $(filter-out $(LOOP_FILES:%=mpiexec_lite/%),$(wildcard mpiexec_lite/*.[ch]))
 layers:
 	@bad=0; look() { if grep -nE "$$1" $$2; then bad=1; fi; }; \
@@ -236,22 +266,29 @@ UNITDIR = $(PREFIX)/lib/systemd
 D       = $(DESTDIR)
 install: all
 	install -d $D$(BINDIR) $D$(LIBDIR) $D$(PCDIR) $D$(INCDIR)/std $D$(MANDIR)/man1 $D$(MANDIR)/man3 \
-	    $D$(COMPDIR) $D$(DOCDIR) $D$(UNITDIR)/system $D$(UNITDIR)/user
-	install -m 755 $B/bin/mpiexec_lite $B/bin/pmi2_proxy $B/bin/pmi2_server $D$(BINDIR)
+	    $D$(COMPDIR) $D$(DOCDIR)/examples $D$(UNITDIR)/system $D$(UNITDIR)/user
+	install -m 755 $B/bin/mpiexec_lite $B/bin/pmi2_proxy $B/bin/pmi2_server $B/bin/pmix_tool \
+	    $D$(BINDIR)
 	install -m 755 $B/lib/libpmi2.so.0 $D$(LIBDIR)
 	ln -sf libpmi2.so.0 $D$(LIBDIR)/libpmi2.so
-	install -m 644 $B/lib/libpmi2.a $D$(LIBDIR)
+	install -m 755 $B/lib/libpmix_ext.so.0 $D$(LIBDIR)
+	ln -sf libpmix_ext.so.0 $D$(LIBDIR)/libpmix_ext.so
+	install -m 644 $B/lib/libpmi2.a $B/lib/libpmix_ext.a $D$(LIBDIR)
 	install -m 644 pmi2/pmi2.h $(wildcard pmix_ext/pmix_ext*.h) $D$(INCDIR)
 	install -m 644 $(wildcard pmix_ext/std/*.h) $D$(INCDIR)/std
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
 	    pmi2/pmi2.pc.in >$D$(PCDIR)/mpiexec_lite-pmi2.pc
+	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
+	    pmix_ext/pmix_ext.pc.in >$D$(PCDIR)/mpiexec_lite-pmix.pc
 	install -m 644 $B/man/mpiexec_lite.1 mpiexec_lite/pmi2_proxy.1 mpiexec_lite/pmi2_server.1 \
-	    $D$(MANDIR)/man1
-	install -m 644 pmi2/libpmi2.3 $D$(MANDIR)/man3
-	install -m 644 $B/completion/mpiexec_lite $D$(COMPDIR)
+	    pmix_ext/pmix_tool.1 $D$(MANDIR)/man1
+	install -m 644 pmi2/libpmi2.3 pmix_ext/libpmix_ext.3 $D$(MANDIR)/man3
+	install -m 644 $B/completion/mpiexec_lite $B/completion/pmix_tool $D$(COMPDIR)
 	for u in system user; do sed 's|@BINDIR@|$(BINDIR)|' mpiexec_lite/pmi2_server.$$u.service \
 	    >$D$(UNITDIR)/$$u/pmi2_server.service || exit 1; done
 	install -m 644 README COPYING wire/FORMAT pmi2/PEERS pmix_ext/PROTOCOL.md $D$(DOCDIR)
+	install -m 755 pmix_ext/examples/ask.py $D$(DOCDIR)/examples
+	install -m 644 pmix_ext/examples/rfc0010.c $D$(DOCDIR)/examples
 # Put libpmi2 on the default path, where it takes the place of Slurm's.
 install-libpmi2: install
 	ln -sf mpiexec_lite/libpmi2.so.0 $D$(PREFIX)/lib/libpmi2.so.0

@@ -5,6 +5,7 @@
 #include "mpiexec_lite/proxy.h"
 #include "mpiexec_lite/spread.h"
 #include "mpiexec_lite/sweep.h"
+#include "pmix_ext/rendezvous.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -74,6 +75,7 @@ static int guard(pid_t proxy, int in)
     close(in);
     while (waitpid(proxy, &status, 0) < 0 && errno == EINTR)
         ;
+    rendezvous_sweep(proxy);             /* one that was killed */
     if (sweep_any() && sweep_all(5) > 0)
         return 255;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 255;

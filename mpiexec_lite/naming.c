@@ -19,7 +19,7 @@ static const double RETRY = 0.2, RETRY_MAX = 5.0, SILENCE = 5.0;
 
 struct job {
     TAILQ_ENTRY(job) in_all;
-    char  *id, *host, *command;          /* owned */
+    char  *id, *host, *command, *tools;  /* owned; tools NULL: none */
     pid_t  pid;
     int    size;
 };
@@ -76,6 +76,8 @@ static void send_job(struct naming *n, const struct job *j)
     msg_int(&n->out, "size", j->size);
     msg_str(&n->out, "host", j->host);
     msg_str(&n->out, "command", j->command);
+    if (j->tools)
+        msg_str(&n->out, "tools", j->tools);
     dialog_send(&n->dialog, &n->out);
 }
 
@@ -402,6 +404,7 @@ static void job_free(struct naming *n, struct job *j)
     free(j->id);
     free(j->host);
     free(j->command);
+    free(j->tools);
     free(j);
 }
 
@@ -444,6 +447,20 @@ int naming_add_job(struct naming *n, const struct naming_job *from)
     if (n->connected)
         send_job(n, j);
     return 0;
+}
+
+void naming_set_tools(struct naming *n, const char *id, const char *path)
+{
+    struct job *j;
+
+    TAILQ_FOREACH(j, &n->jobs, in_all) {
+        if (strcmp(j->id, id))
+            continue;
+        free(j->tools);
+        j->tools = strdup(path);
+        if (n->connected)
+            send_job(n, j);
+    }
 }
 
 void naming_end_job(struct naming *n, const char *id)

@@ -40,6 +40,8 @@ void naming_free(struct naming *n);
 
 /* 0, or -1: no memory. */
 int  naming_add_job(struct naming *n, const struct naming_job *j);
+/* The launcher of this job has a socket for tools now: there. */
+void naming_set_tools(struct naming *n, const char *id, const char *path);
 void naming_end_job(struct naming *n, const char *id);
 
 /* Host operation name of the core. */

@@ -1,7 +1,7 @@
 /* opts.c - from words to a plan.  See opts.h and opts_table.h. */
 #include "mpiexec_lite/opts_table.h"
 
-#include "mpiexec_lite/nearest.h"
+#include "wire/nearest.h"
 
 #include <limits.h>
 #include <stdlib.h>

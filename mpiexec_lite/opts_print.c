@@ -2,9 +2,10 @@
  * opts.h. */
 #include "mpiexec_lite/opts_table.h"
 
+#include "wire/wrap.h"
+
 #include <string.h>
 
-#define WIDTH 79             /* columns of the usage text */
 #define HELP_COLUMN 26       /* where the sentences begin */
 
 static const char usage[] =
@@ -19,32 +20,6 @@ static const char footer[] =
     "job wherever they stand.  One dash or two, upper or lower case, -opt value or\n"
     "-opt=value are all the same.  -- ends the options; \\: is the argument ':'.\n"
     "-opt -h tells more about one option, man mpiexec_lite everything.\n";
-
-/* Print text, broken at blanks, in the columns from indent on.  column: where the
- * line stands now. */
-static void print_wrapped(FILE *out, const char *text, size_t indent, size_t column)
-{
-    bool first = true;
-
-    for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
-        size_t len = strcspn(text, " ");
-
-        if (!first && column + 1 + len > WIDTH) {
-            fputc('\n', out);
-            column = 0;
-            first = true;
-        }
-        if (column < indent)
-            fprintf(out, "%*s", (int)(indent - column), "");
-        if (column < indent)
-            column = indent;
-        fprintf(out, "%s%.*s", first ? "" : " ", (int)len, text);
-        column += len + !first;
-        first = false;
-        text += len;
-    }
-    fputc('\n', out);
-}
 
 /* "-n, -np, -c N".  Its length. */
 static size_t print_synopsis(FILE *out, const struct option *o)
@@ -64,7 +39,7 @@ static void print_row(FILE *out, const struct option *o)
         fputc('\n', out);
         column = 0;
     }
-    print_wrapped(out, o->help, HELP_COLUMN, column);
+    wrap_print(out, o->help, HELP_COLUMN, column);
 }
 
 void opts_print_help(FILE *out)
@@ -89,9 +64,9 @@ void opts_print_one(FILE *out, const struct option *o)
 {
     print_synopsis(out, o);
     fputs(o->flags & OPTION_LOCAL ? "   (for the program that follows)\n" : "\n", out);
-    print_wrapped(out, o->help, 4, 0);
+    wrap_print(out, o->help, 4, 0);
     if (o->more)
-        print_wrapped(out, o->more, 4, 0);
+        wrap_print(out, o->more, 4, 0);
 }
 
 /* Text for roff: dashes of options stay dashes, a backslash is shown, and nothing

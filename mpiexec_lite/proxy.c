@@ -317,6 +317,7 @@ static void clear(struct proxy *p)
 {
     struct proxy_job *j;
 
+    proxy_tools_clear(p);
     remotes_clear(&p->below);
     glances_clear(&p->glances);
     while ((j = TAILQ_FIRST(&p->jobs)))

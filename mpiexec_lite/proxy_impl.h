@@ -1,7 +1,7 @@
 /* proxy_impl.h - what the proxy's source files share: proxy.c (the loop, the set-up, the
  * end), proxy_job.c (a job's part here), proxy_survey.c (what its ranks use), proxy_look.c
- * (looks at files) and proxy_link.c
- * (messages from above and below). */
+ * (looks at files), proxy_tools.c (tools of its node) and proxy_link.c (messages from above
+ * and below). */
 #ifndef MPIEXEC_LITE_PROXY_IMPL_H
 #define MPIEXEC_LITE_PROXY_IMPL_H
 
@@ -11,6 +11,8 @@
 #include "mpiexec_lite/glance.h"
 #include "mpiexec_lite/proxy.h"
 #include "mpiexec_lite/remote.h"
+#include "mpiexec_lite/tool_stream.h"
+#include "mpiexec_lite/tools.h"
 
 #include <limits.h>
 
@@ -23,6 +25,7 @@ struct proxy_job {
     struct places   places;
     struct crew     crew;
     bool            started, quiet;
+    bool            watched;         /* its output is from the start */
 };
 TAILQ_HEAD(proxy_jobs, proxy_job);
 
@@ -46,6 +49,9 @@ struct proxy {
     struct glances  glances;
     struct msg      msg;             /* scratch */
     bool            tried;           /* the first below was started alone, as a trial */
+    struct tools   *tools;           /* whose socket is open; NULL: it is not */
+    struct tool_streams streams;     /* those of tools */
+    long long       tool_number;     /* of the last one */
     bool            grown, finishing, done;
     int             left;            /* processes that could not be killed, here and below */
 };
@@ -90,6 +96,13 @@ int  proxy_survey(struct proxy *p, const struct msg *m, const char *payload, siz
 /* proxy_look.c */
 void proxy_look_init(struct proxy *p);
 int  proxy_look(struct proxy *p, const struct msg *m, struct err *e);    /* a message */
+
+/* proxy_tools.c: the message tools; those about streams of tools */
+int  proxy_tools_open(struct proxy *p, const struct msg *m, const char *payload, size_t len,
+                      struct err *e);
+int  proxy_tools_told(struct proxy *p, const struct msg *m, const char *payload, size_t len,
+                      struct err *e);
+void proxy_tools_clear(struct proxy *p);
 
 /* proxy_link.c */
 extern const struct link_ops proxy_link_ops;

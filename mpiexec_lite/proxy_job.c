@@ -104,11 +104,13 @@ void proxy_job_room(struct proxy_job *j)
 
 static const struct places_ops places_ops = { output_failed, send_output, NULL };
 
-static void send_input_number(struct proxy *p, const char *cmd, size_t bytes)
+static void send_input_number(struct proxy_job *j, const char *cmd, size_t bytes)
 {
-    msg_int(proxy_message(p, cmd), "position", p->position);
-    msg_int(&p->msg, "bytes", (long long)bytes);
-    proxy_send(p, NULL, 0);
+    struct msg *m = proxy_job_message(j, cmd);
+
+    msg_int(m, "position", j->proxy->position);
+    msg_int(m, "bytes", (long long)bytes);
+    proxy_send(j->proxy, NULL, 0);
 }
 
 static void feed_credit(void *host, size_t bytes)
@@ -126,7 +128,7 @@ static void feed_failed(void *host, int errnum)
     char text[100];
 
     snprintf(text, sizeof text, "write to stdin of a rank: %s", strerror(errnum));
-    proxy_broken(host, text);
+    proxy_broken(((struct proxy_job *)host)->proxy, text);
 }
 
 static const struct feed_ops feed_ops = { feed_credit, feed_closed, feed_failed };
@@ -139,8 +141,8 @@ static int make_feed(struct proxy_job *j, struct err *e)
 
     if (!all && (plan->stdin_mode == STDIN_NONE || !crew_rank(&j->crew, plan->stdin_rank)))
         return 0;
-    j->crew.feed = feed_new(j->proxy->loop, &feed_ops, j->proxy);
-    if (!all)
+    j->crew.feed = feed_new(j->proxy->loop, &feed_ops, j);
+    if (!all && !j->number)
         output_set_input(j->crew.output, -2);
     return j->crew.feed ? 0 : err_set(e, ERR_NOMEM, "no memory for stdin");
 }
@@ -195,6 +197,8 @@ int proxy_job_init(struct proxy_job *j, struct err *e)
     j->crew.output = output_new(&out, e);
     if (j->crew.output)
         output_tap(j->crew.output, &tap, j);
+    if (j->crew.output && j->watched)
+        output_watch(j->crew.output, -1, true);
     return j->crew.output ? 0 : -1;
 }
 
@@ -370,6 +374,8 @@ int proxy_job_begin(struct proxy_job *j, struct err *e)
         return -1;
     if (!j->crew.n)
         return 0;
+    if (make_feed(j, e) < 0)
+        return -1;
     if (prepare_new(j)) {
         proxy_job_start(j);
     } else {

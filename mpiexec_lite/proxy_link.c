@@ -121,6 +121,8 @@ static int on_job(struct proxy *p, const struct msg *m, const char *payload, siz
         return err_set(e, ERR_INVALID_ARG, "job %lld cannot be begun", number);
     proxy_pass_down(p, m, payload, len);
     j = proxy_job_new(p, (int)number, payload, len, e);
+    if (j)
+        j->watched = msg_find(m, "watch") != NULL;
     return j && proxy_job_begin(j, e) == 0 ? take_mixed(j, m, e) : -1;
 }
 
@@ -215,10 +217,12 @@ static int on_finish(struct proxy *p, const struct msg *m, const char *payload, 
 static int on_stdin(struct proxy *p, const struct msg *m, const char *payload, size_t len,
                     struct err *e)
 {
+    struct proxy_job *j = proxy_job_named(p, m, e);
     struct remote *to;
     long long position;
 
-    if (msg_number(m, "position", -1, INT_MAX, &position, e) < 0 || link_take(p->up, len, e) < 0)
+    if (e->code || msg_number(m, "position", -1, INT_MAX, &position, e) < 0 ||
+        link_take(p->up, len, e) < 0)
         return -1;
     link_grant(p->up, LINK_BULK, len);
     for (int i = 0; i < p->below.n; i++) {
@@ -227,14 +231,16 @@ static int on_stdin(struct proxy *p, const struct msg *m, const char *payload, s
             (position >= 0 && to != remotes_towards(&p->below, (int)position)))
             continue;
         msg_int(proxy_message(p, "stdin"), "position", position);
+        if (j && j->number)
+            msg_int(&p->msg, "number", j->number);
         link_message(to->link, LINK_BULK, &p->msg, payload, len, NULL);
     }
-    if (!p->main->crew.feed || (position >= 0 && position != p->position))
+    if (!j || !j->crew.feed || (position >= 0 && position != p->position))
         return 0;
     if (len)
-        feed_write(p->main->crew.feed, payload, len);
+        feed_write(j->crew.feed, payload, len);
     else
-        feed_end(p->main->crew.feed);
+        feed_end(j->crew.feed);
     return 0;
 }
 
@@ -260,6 +266,9 @@ static const struct {
     { "iof-watch", on_watch, false },
     { "survey", proxy_survey, false },
     { "look", on_look, false },
+    { "tool-bytes", proxy_tools_told, false }, { "tool-taken", proxy_tools_told, false },
+    { "tool-close", proxy_tools_told, false },
+    { "tools", proxy_tools_open, false },
 };
 
 static int message_from_above(void *host, struct link *l, const struct msg *m,
@@ -330,7 +339,8 @@ static int message_from_below(void *host, struct remote *r, const struct msg *m,
             return err_set(e, ERR_INVALID_ARG, "done before it was told to finish");
         p->left += (int)left;
         remote_done(r);
-    } else if (!strcmp(m->cmd, "out") || !strcmp(m->cmd, "iof") || !strcmp(m->cmd, "quiet")) {
+    } else if (!strcmp(m->cmd, "out") || !strcmp(m->cmd, "iof") || !strcmp(m->cmd, "quiet") ||
+               tool_streams_is_bulk(m->cmd)) {
         if (link_take(r->link, len, e) < 0)
             return -1;
         pass_up(p, r, LINK_BULK, m, payload, len);

@@ -1,4 +1,5 @@
 /* proxy_main.c - the program pmi2_proxy. */
+#include "mpiexec_lite/bridge.h"
 #include "mpiexec_lite/dial.h"
 #include "mpiexec_lite/guard.h"
 #include "mpiexec_lite/spread.h"
@@ -14,6 +15,8 @@ static const char usage[] =
     "pmi2_proxy is started by mpiexec_lite on the hosts of a job, never by hand.\n"
     "It speaks to the launcher over its stdin and stdout.  See pmi2_proxy(1).\n"
     "\n"
+    "  --tool PID  be the stream of a tool of another host to the server with this pid;\n"
+    "              0: to the one that runs here\n"
     "  --version   print the version\n"
     "  --help      print this text\n";
 
@@ -69,6 +72,8 @@ int main(int argc, char **argv)
         fputs(usage, stdout);
         return 0;
     }
+    if (argc == 3 && !strcmp(argv[1], "--tool"))
+        return bridge_run((pid_t)strtol(argv[2], NULL, 10));
     inherited_save(&user);
     if (argc == 2 && !strcmp(argv[1], "--staged"))
         remove_staged();

@@ -51,6 +51,7 @@ struct reg_job {
     long long   serial;
     uid_t       owner;
     const char *id, *host, *command;
+    const char *tools;           /* path of its socket for tools; "": none */
     long        pid, size;
     int64_t     since;
     void       *client;          /* whose connection has told of it */

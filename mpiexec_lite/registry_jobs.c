@@ -9,7 +9,7 @@
 static struct job *job_new(const struct reg_job *from)
 {
     struct job *x = malloc(sizeof *x + strlen(from->id) + strlen(from->host) +
-                           strlen(from->command) + 3);
+                           strlen(from->command) + strlen(from->tools) + 4);
     char *at = (char *)(x + 1);
 
     if (!x)
@@ -18,6 +18,7 @@ static struct job *job_new(const struct reg_job *from)
     x->j.id = registry_put_text(&at, from->id);
     x->j.host = registry_put_text(&at, from->host);
     x->j.command = registry_put_text(&at, from->command);
+    x->j.tools = registry_put_text(&at, from->tools);
     return x;
 }
 
@@ -63,6 +64,8 @@ int registry_job(struct registry *r, const struct reg_job *j, struct err *e)
     if (!x)
         return registry_no_memory(e);
     if (old) {
+        if (old->j.client == j->client)
+            x->j.since = old->j.since;   /* it says more of it */
         TAILQ_REMOVE(&r->jobs, old, in_all);
         free(old);
         r->njobs--;

@@ -312,7 +312,8 @@ static int prepare(struct resident *r, struct err *e)
     if (take_lock(r, e) < 0)
         return -1;
     r->store = store_open(r->args.state, e);
-    if (!r->store || load(r, e) < 0 || resident_far_open(r, e) < 0 || start_listening(r, e) < 0)
+    if (!r->store || load(r, e) < 0 || resident_far_open(r, e) < 0 || start_listening(r, e) < 0 ||
+        resident_tools_open(r, e) < 0)
         return -1;
     watch(r);
     return 0;
@@ -358,6 +359,7 @@ void resident_free(struct resident *r)
 
     if (!r)
         return;
+    resident_tools_close(r);
     store_close(r->store);
     r->store = NULL;
     while ((c = TAILQ_FIRST(&r->clients)))

@@ -9,7 +9,8 @@
  *   hello           version=1           -> version, uid (as the kernel says), system,
  *                                          pid
  *   job             job pid size host   a launcher runs this job, until the connection
- *                   command             ends, or:
+ *                   command tools       ends, or it says job-end; tools: the path of its
+ *                                       socket for tools, absent while there is none
  *   job-end         job
  *   name-publish    name port range     fields of pmi2/names.h; job: one that was told of
  *                   persistence job     by its user and runs, or absent: in person
@@ -50,6 +51,8 @@ struct resident_args {
     const char *socket, *state;  /* the socket's path; the folder of the store */
     const char *listen;          /* ADDRESS[:PORT] for other hosts; NULL: no port */
     const char *munge_socket;    /* NULL: the usual one */
+    bool        no_tools;        /* no tool can connect */
+    bool        public_jobs;     /* the system's: everybody may know of everybody's jobs */
     bool        verbose;
 };
 

@@ -1,7 +1,7 @@
 /* resident_impl.h - what the resident server's source files share: resident.c (its socket,
  * its clients, the loop), resident_far.c (clients of other hosts), resident_serve.c
- * (requests and their replies), resident_list.c (long ones) and resident_meet.c (launchers
- * that are introduced to each other). */
+ * (requests and their replies), resident_list.c (long ones), resident_meet.c (launchers that
+ * are introduced to each other) and resident_tools.c (tools). */
 #ifndef MPIEXEC_LITE_RESIDENT_IMPL_H
 #define MPIEXEC_LITE_RESIDENT_IMPL_H
 
@@ -75,6 +75,7 @@ struct resident {
     int              used, most, most_of_user;       /* descriptors of clients */
     struct msg       out;        /* the reply that is being built, and its name */
     char             name[40];
+    struct resident_tools *tools;        /* or NULL */
     ev_io            readable;
     ev_timer         again, tick;
     ev_prepare       prepare;
@@ -97,6 +98,10 @@ void resident_say(const char *fmt, ...) PRINTF(1, 2);
 
 /* resident_far.c: open the port, if one is wanted.  0, or -1 and e. */
 int  resident_far_open(struct resident *r, struct err *e);
+
+/* resident_tools.c: take calls of tools.  0, or -1 and e. */
+int  resident_tools_open(struct resident *r, struct err *e);
+void resident_tools_close(struct resident *r);
 
 /* resident_list.c: add a page of a list to c->all->out.  To be freed when that has been
  * formatted; NULL: no memory. */

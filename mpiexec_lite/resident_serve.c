@@ -2,6 +2,7 @@
 #include "mpiexec_lite/resident_impl.h"
 
 #include "mpiexec_lite/now.h"
+#include "pmix_ext/rundir.h"
 #include "wire/limits.h"
 #include "wire/utf8.h"
 
@@ -180,7 +181,8 @@ static int on_job(struct client *c, const struct msg *m, long long id, struct er
         msg_number(m, "size", 1, INT32_MAX, &size, e) < 0 ||
         !(j.id = text_of(m, "job", LIMIT_JOBID + 32, e)) ||
         !(j.host = text_of(m, "host", 255, e)) ||
-        !(j.command = text_of(m, "command", REGISTRY_COMMAND, e)))
+        !(j.command = text_of(m, "command", REGISTRY_COMMAND, e)) ||
+        !(j.tools = text_of(m, "tools", RUNDIR_PATH - 1, e)))
         return -1;
     if (!*j.id)
         return err_set(e, ERR_INVALID_ARG, "a job has an id");

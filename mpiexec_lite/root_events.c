@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *host_of(struct root_job *j, int rank)
+static struct ext_rank who(const struct root_job *j, int rank)
 {
-    return j->launch.hostname(j, rank);
+    return (struct ext_rank){ j->bundle.jobid, rank, placement_node(&j->bundle.place, rank) };
 }
 
 /* --- ranks ------------------------------------------------------------- */
@@ -24,34 +24,39 @@ void root_rank_ended(struct root_job *j, int rank, int wstatus)
     const struct rank_state *s = &j->launch.ranks[rank];
     struct ext_end how = { .wstatus = wstatus, .inside = s->pmi == PMI_INSIDE,
                            .aborted = s->aborted,
-                           .commanded = s->commanded || j->launch.ending,
-                           .node = host_of(j, rank) };
+                           .commanded = s->commanded || j->launch.ending };
+    struct ext_rank r = who(j, rank);
 
     if (!lives(j, rank))
         return;
     launch_ended(&j->launch, root_now(j->root), rank, wstatus);
-    ext_rank_ended(j->root->ext, j->bundle.jobid, rank, &how);
+    ext_rank_ended(j->root->ext, &r, &how);
 }
 
 void root_rank_aborted(struct root_job *j, int rank, bool world, int code, const char *text)
 {
+    struct ext_rank r = who(j, rank);
+
     if (lives(j, rank))
-        ext_rank_aborts(j->root->ext, j->bundle.jobid, rank, code, text);
+        ext_rank_aborts(j->root->ext, &r, code, text);
     launch_aborted(&j->launch, root_now(j->root), rank, world, code, text);
 }
 
 void root_rank_not_started(struct root_job *j, int rank, const char *step, int errnum)
 {
+    struct ext_rank r = who(j, rank);
     char why[300];
 
     snprintf(why, sizeof why, "%s: %s", step, strerror(errnum));
-    ext_rank_not_started(j->root->ext, j->bundle.jobid, rank, why);
+    ext_rank_not_started(j->root->ext, &r, why);
 }
 
 void root_rank_lost(struct root_job *j, int rank)
 {
+    struct ext_rank r = who(j, rank);
+
     if (lives(j, rank))
-        ext_rank_lost(j->root->ext, j->bundle.jobid, rank, host_of(j, rank));
+        ext_rank_lost(j->root->ext, &r);
     launch_lost(&j->launch, rank);
 }
 

@@ -1,16 +1,16 @@
-/* root_ext.c - the extended commands: what they ask of the launcher (ext_ops), and tools. */
+/* root_ext.c - the extended commands: what they ask of the launcher (ext_ops). */
 #include "mpiexec_lite/root_impl.h"
 
 #include "mpiexec_lite/journal.h"
 #include "mpiexec_lite/tools.h"
 #include "pmix_ext/ext.h"
+#include "pmix_ext/find.h"
 
 #include <errno.h>
 #include <time.h>
 #include <unistd.h>
 
 static const double LINGER = 1.0;            /* seconds for a tool to take something more */
-static const double TOOLS_AFTER = 0.05;      /* seconds that a job is old before tools may come */
 
 static const char *op_hostname(void *host)
 {
@@ -26,16 +26,6 @@ static double op_now(void *host)
     (void)host;
     clock_gettime(CLOCK_REALTIME, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static int op_where(void *host, const char *job, uint32_t rank)
-{
-    struct root *r = host;
-    const struct root_job *j = root_job_by_id(r, job);
-
-    if (!j || rank >= (uint32_t)j->bundle.place.size)
-        return -1;
-    return r->positions[placement_node(&j->bundle.place, (int)rank)];
 }
 
 /* For a reader who does not read, messages are lost rather than kept without end. */
@@ -59,47 +49,26 @@ static int op_log(void *host, enum ext_log to, int priority, const char *nspace,
     return ENOTSUP;
 }
 
+/* Ours and root's; root is shown its own. */
+static int op_servers(void *host, uid_t uid, struct rendezvous **list)
+{
+    (void)host;
+    (void)uid;
+    return find_all(list, NULL);
+}
+
 static const struct ext_ops ext_ops = {
-    .hostname = op_hostname, .now = op_now, .facts = &root_facts, .where = op_where,
-    .watch = root_watch_output, .output_room = root_output_room, .log = op_log,
-    .order = root_order, .look = root_look,
+    .hostname = op_hostname, .now = op_now, .facts = &root_facts,
+    .watch = root_watch_output, .output_room = root_output_room, .push = root_push, .log = op_log,
+    .order = root_order, .look = root_look, .servers = op_servers,
 };
 
 int root_ext_init(struct root *r, struct err *e)
 {
+    root_tools_init(r);
     root_look_init(r);
     r->ext = ext_new(r->node.server, &ext_ops, r, e);
     return r->ext ? 0 : -1;
-}
-
-static void tell(void *host, const char *text)
-{
-    root_say(host, 1, "%s", text);
-}
-
-/* What cannot be is no reason to end the job. */
-static void open_socket(struct ev_loop *loop, ev_timer *w, int revents)
-{
-    struct root *r = w->data;
-    struct tools_args args = { r->loop, r->node.server, r->node.buffer, NODE_BUFFER, tell, r,
-                               getppid(), r->hostname, r->jobid };
-    struct err e = { 0 };
-
-    (void)loop;
-    (void)revents;
-    r->tools = tools_new(&args, &e);
-    if (!r->tools)
-        root_say(r, 1, "no tools can connect: %s", e.text);
-}
-
-/* A short job is over before it costs anything. */
-void root_ext_open(struct root *r)
-{
-    if (r->plan->no_tools)
-        return;
-    ev_timer_init(&r->open_tools, open_socket, TOOLS_AFTER, 0.);
-    r->open_tools.data = r;
-    ev_timer_start(r->loop, &r->open_tools);
 }
 
 static void on_linger(struct ev_loop *loop, ev_timer *w, int revents)
@@ -135,9 +104,7 @@ void root_ext_linger(struct root *r)
 
 void root_ext_clear(struct root *r)
 {
-    if (r->loop)
-        ev_timer_stop(r->loop, &r->open_tools);
-    tools_free(r->tools);
+    root_tools_clear(r);
     ext_free(r->ext);
     root_surveys_clear(r);
     glances_clear(&r->glances);

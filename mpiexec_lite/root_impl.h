@@ -6,7 +6,7 @@
  * ask about jobs and their processes), root_node.c (ranks of this host and all output),
  * root_spread.c (bringing up the servers of other nodes), root_tree.c (these servers),
  * root_told.c (what they tell), root_input.c (stdin), root_ext.c (extended commands, tools),
- * root_iof.c (tools that read along what ranks write), root_events.c (who is told what
+ * root_iof.c and root_push.c (tools that read along what ranks write, and feed them), root_events.c (who is told what
  * becomes of jobs), root_control.c (orders of tools) and root_look.c (looks at files). */
 #ifndef MPIEXEC_LITE_ROOT_IMPL_H
 #define MPIEXEC_LITE_ROOT_IMPL_H
@@ -20,6 +20,7 @@
 #include "mpiexec_lite/remote.h"
 #include "mpiexec_lite/root.h"
 #include "mpiexec_lite/starting.h"
+#include "mpiexec_lite/tool_stream.h"
 #include "pmix_ext/ext.h"
 
 #include <limits.h>
@@ -38,6 +39,8 @@ struct position {                /* a server of the tree */
 struct job_at {                  /* a job's part at a position */
     bool     loud;               /* more output of its ranks may come */
     bool     starts;             /* it has not said yet that it has started its ranks */
+    bool     reads;              /* ranks there read what is pushed */
+    size_t   owed;               /* bytes of that on their way */
 };
 
 struct root_job {
@@ -55,6 +58,9 @@ struct root_job {
     struct err        missing;   /* why the first of them does not run */
     bool              started, refused;  /* refused: its start failed */
     bool              launched;          /* it was told that all of it has been started */
+    bool              pushing;   /* stdin that was pushed is on its way */
+    bool              watched;   /* its output is from the start; before it was sent */
+    bool              sent;      /* other servers know of it */
     bool              alone;     /* a tool has started it: its status is not the launcher's */
     bool              closing_streams, followed, done;
     struct known {
@@ -103,6 +109,7 @@ struct root {
     struct glances    glances;   /* of this host, for monitors */
     struct tools     *tools;     /* whose socket is open; NULL: it is not */
     ev_timer          open_tools;        /* it is to be */
+    struct tool_streams streams; /* tools of other nodes */
     struct root_timers timers;   /* of the core */
     struct position  *at;        /* by position */
     int              *positions; /* by node */
@@ -198,7 +205,7 @@ bool root_order(void *host, const char *job, int rank, const struct ext_order *o
 
 /* root_look.c */
 void root_look_init(struct root *r);
-void root_look(void *host, int at, unsigned number, const char *path);
+void root_look(void *host, int node, unsigned number, const char *path);
 int  root_looked(struct root *r, const struct msg *m, struct err *e);    /* a message */
 
 /* root_hosts.c */
@@ -248,9 +255,18 @@ bool root_introduce(void *host, struct far_ask *a);
 /* Jobs that are connected to one of another launcher that has failed end with it. */
 void root_foreign_follow(struct root *r);
 
+/* root_tools.c */
+void root_tools_init(struct root *r);
+void root_tools_open(struct root *r);            /* tools may connect, soon */
+void root_tools_ready(struct root *r);           /* a server of another node is there */
+void root_tools_lost(struct root *r, int position);      /* one, and its streams */
+/* A message about streams, of the server of this position. */
+int  root_tools_told(struct root *r, struct remote *from, int position, const struct msg *m,
+                     const char *payload, size_t len, struct err *e);
+void root_tools_clear(struct root *r);
+
 /* root_ext.c */
 int  root_ext_init(struct root *r, struct err *e);
-void root_ext_open(struct root *r);              /* tools may connect from now on */
 void root_ext_linger(struct root *r);            /* at the end: tools take what is left */
 void root_ext_clear(struct root *r);             /* before the core */
 
@@ -277,6 +293,13 @@ int  root_survey_take(struct root *r, unsigned id, int position, const char *pay
                       size_t len, struct err *e);
 void root_survey_lost(struct root *r, int position);
 void root_surveys_clear(struct root *r);
+
+/* root_push.c */
+int  root_push_init(struct root_job *j, struct err *e);
+bool root_push(void *host, const char *nspace, const char *data, size_t len);
+int  root_push_taken(struct root_job *j, int position, size_t bytes, struct err *e);
+void root_push_closed(struct root_job *j, int position);
+void root_pushes_step(struct root *r);           /* once a loop turn */
 
 /* root_node.c */
 extern const struct node_ops root_node_ops;

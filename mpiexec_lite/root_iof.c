@@ -54,7 +54,10 @@ void root_watch_output(void *host, const char *nspace, int rank, bool on)
             continue;
         if (j->crew.output)
             output_watch(j->crew.output, rank, on);
-        root_send(j, "iof-watch", "on", on, "rank", rank);
+        if (j->sent || !j->number)
+            root_send(j, "iof-watch", "on", on, "rank", rank);
+        else
+            j->watched = on;             /* goes with the job, so that nothing is missed */
     }
 }
 

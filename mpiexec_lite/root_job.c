@@ -201,15 +201,16 @@ int root_job_init(struct root_job *j, struct err *e)
 
 void root_job_free(struct root_job *j)
 {
+    root_facts_clear(j);                 /* it is as long as the job has programs */
     crew_clear(&j->crew);
     launch_clear(&j->launch);
+    root_facts_clear(j);
     for (size_t a = 0; j->number && j->programs && a < j->bundle.plan.napps; a++)
         free(j->programs[a]);
     if (j->number) {
         free(j->programs);
         bundle_clear(&j->bundle);
     }
-    root_facts_clear(j);
     free(j->at);
     starting_clear(&j->starting);
     TAILQ_REMOVE(&j->root->jobs, j, in_root);
@@ -258,7 +259,7 @@ void root_job_start(struct root_job *j)
         if (!j->crew.ranks[i].pid && !j->crew.ranks[i].adopted)
             launch_never_ran(&j->launch, j->crew.ranks[i].rank);
     if (!j->number)
-        root_ext_open(r);
+        root_tools_open(r);
     ext_job_started(r->ext, j->bundle.jobid);
     root_events_look(j);
 }

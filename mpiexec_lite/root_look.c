@@ -18,9 +18,10 @@ void root_look_init(struct root *r)
 }
 
 /* Where the way there is lost, so is the process. */
-void root_look(void *host, int at, unsigned number, const char *path)
+void root_look(void *host, int node, unsigned number, const char *path)
 {
     struct root *r = host;
+    int at = node < 0 ? 0 : r->positions[node];
     struct remote *to = at > 0 ? remotes_towards(&r->below, at) : NULL;
     struct msg m;
 

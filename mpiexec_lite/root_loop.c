@@ -150,6 +150,7 @@ static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
     root_start_asked(r);
     root_foreign_follow(r);
     root_jobs_follow(r);
+    root_pushes_step(r);
     server_flush(r->node.server);
     due = earlier(step_jobs(r, now), watch_silent(r, now));
     due = earlier(due, end_run(r, now));

@@ -257,6 +257,7 @@ static int send_bundle(struct root_job *j, struct err *e)
     struct buf bytes = BUF_INIT;
     struct msg m;
 
+    j->sent = true;
     if (!j->starting.awaited)
         return 0;
     bundle_write(&j->bundle, &bytes);
@@ -269,6 +270,8 @@ static int send_bundle(struct root_job *j, struct err *e)
     msg_int(&m, "number", j->number);
     if (root_job_mixed(j))
         msg_int(&m, "mixed", 1);
+    if (j->watched)
+        msg_int(&m, "watch", 1);
     remotes_send(&j->root->below, &m, buf_bytes(&bytes), bytes.len);
     msg_clear(&m);
     buf_clear(&bytes);
@@ -281,7 +284,7 @@ static int prepare(struct root_job *j, struct spawn *s, struct spawn_blame *blam
     if (find_programs(j, blame, e) < 0)
         return -1;
     *blame = (struct spawn_blame){ 0, EAGAIN };
-    if (root_job_init(j, e) < 0 || await(j, blame, e) < 0 || crew_check_files(&j->crew, e) < 0 ||
+    if (root_job_init(j, e) < 0 || root_push_init(j, e) < 0 || await(j, blame, e) < 0 || crew_check_files(&j->crew, e) < 0 ||
         crew_add_job(&j->crew, j->bundle.place.size, e) < 0 || spawn_fill(s, j->crew.job, e) < 0)
         return -1;
     return send_bundle(j, e);

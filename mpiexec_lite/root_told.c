@@ -163,6 +163,7 @@ static int on_ready(struct root *r, const struct told *t, struct err *e)
     r->at[t->position].state = AT_READY;
     root_check_ready(r);
     root_host_ready(r, t->position);
+    root_tools_ready(r);
     return 0;
 }
 
@@ -255,12 +256,20 @@ static int on_surveyed(struct root *r, const struct told *t, struct err *e)
     return root_survey_take(r, (unsigned)id, t->position, t->payload, t->len, e);
 }
 
+static int on_tool(struct root *r, const struct told *t, struct err *e)
+{
+    return root_tools_told(r, t->from, t->position, t->m, t->payload, t->len, e);
+}
+
 static int on_stdin_taken(struct root *r, const struct told *t, struct err *e)
 {
+    struct root_job *j = root_job_named(r, t->m, e);
     long long bytes;
 
-    if (msg_number(t->m, "bytes", 0, CONTROL_CREDIT, &bytes, e) < 0)
+    if (e->code || msg_number(t->m, "bytes", 0, INT_MAX, &bytes, e) < 0)
         return -1;
+    if (!j || j->number)
+        return j ? root_push_taken(j, t->position, (size_t)bytes, e) : 0;
     if (r->at[t->position].taken + (size_t)bytes > r->input_given + CONTROL_CREDIT)
         return err_set(e, ERR_INVALID_ARG, "more of stdin was taken than was sent");
     root_input_taken(r, t->position, (size_t)bytes);
@@ -269,9 +278,13 @@ static int on_stdin_taken(struct root *r, const struct told *t, struct err *e)
 
 static int on_stdin_closed(struct root *r, const struct told *t, struct err *e)
 {
-    (void)e;
-    root_input_closed(r, t->position);
-    return 0;
+    struct root_job *j = root_job_named(r, t->m, e);
+
+    if (j && j->number)
+        root_push_closed(j, t->position);
+    else if (j)
+        root_input_closed(r, t->position);
+    return e->code ? -1 : 0;
 }
 
 static int on_looked(struct root *r, const struct told *t, struct err *e)
@@ -296,6 +309,8 @@ static const struct row {
     { "trace", on_trace, NOTHING }, { "stdin-taken", on_stdin_taken, POSITION },
     { "stdin-closed", on_stdin_closed, POSITION }, { "surveyed", on_surveyed, POSITION },
     { "looked", on_looked, POSITION },
+    { "tool-open", on_tool, POSITION }, { "tool-bytes", on_tool, POSITION },
+    { "tool-taken", on_tool, POSITION }, { "tool-close", on_tool, POSITION },
 };
 
 static const struct row *find_row(const char *cmd)

@@ -67,6 +67,7 @@ static void lose(struct root *r, int position)
         root_job_lose(j, position);
     root_input_closed(r, position);
     root_survey_lost(r, position);
+    root_tools_lost(r, position);
 }
 
 void root_server_lost(struct root *r, int position, const char *why)

@@ -19,7 +19,8 @@
 enum { EXIT_USAGE = 2 };
 
 static const char usage[] =
-    "Usage: pmi2_server [--system] [--socket PATH] [--state FOLDER] [--background]\n"
+    "Usage: pmi2_server [--system [--public-jobs]] [--socket PATH] [--state FOLDER]\n"
+    "                   [--background] [--disable-tools]\n"
     "                   [--listen ADDRESS[:PORT] [--munge-socket PATH]]\n"
     "       pmi2_server --list | --unpublish NAME [--owner USER]\n"
     "\n"
@@ -37,6 +38,8 @@ static const char usage[] =
     "                     IPv4 address; port 17653 unless said otherwise\n"
     "  --munge-socket PATH\n"
     "                     munged's socket, for --listen\n"
+    "  --disable-tools    take no calls of PMIx tools\n"
+    "  --public-jobs      with --system: tools of all users may see the jobs of all\n"
     "  --background       return when the server is ready\n"
     "  --list             print the published names and the running jobs\n"
     "  --unpublish NAME   take a name back\n"
@@ -46,7 +49,7 @@ static const char usage[] =
     "  --help             print this text\n";
 
 struct request {
-    bool        system, background, list, verbose;
+    bool        system, background, list, verbose, no_tools, public_jobs;
     const char *socket, *state, *unpublish, *owner, *listen, *munge_socket;
 };
 
@@ -54,6 +57,8 @@ static const struct { const char *name; size_t at; bool word; } options[] = {
     { "--system", offsetof(struct request, system), false },
     { "--background", offsetof(struct request, background), false },
     { "--list", offsetof(struct request, list), false },
+    { "--disable-tools", offsetof(struct request, no_tools), false },
+    { "--public-jobs", offsetof(struct request, public_jobs), false },
     { "--verbose", offsetof(struct request, verbose), false },
     { "--socket", offsetof(struct request, socket), true },
     { "--state", offsetof(struct request, state), true },
@@ -104,6 +109,8 @@ static int read_options(struct request *rq, char **argv)
     }
     if ((rq->socket && *rq->socket != '/') || (rq->state && *rq->state != '/'))
         return wrong_use("--socket and --state want a path from / on", "");
+    if (rq->public_jobs && !rq->system)
+        return wrong_use("--public-jobs goes with --system", "");
     if (rq->munge_socket && !rq->listen)
         return wrong_use("--munge-socket goes with --listen", "");
     if (rq->owner && !rq->unpublish)
@@ -186,11 +193,19 @@ static int find_state(const struct request *rq, char *path, size_t size, struct 
     return rundir_check(path, 0700, e);
 }
 
+/* A server whose socket is elsewhere is nobody's to find, unless it is said where. */
+static bool takes_tools(const struct request *rq)
+{
+    return !rq->no_tools &&
+           (!rq->socket || getenv(rq->system ? "PMIX_SYSTEM_TMPDIR" : "PMIX_SERVER_TMPDIR"));
+}
+
 static int serve(const struct request *rq, int ready)
 {
     char socket_path[RUNDIR_PATH], state[PATH_MAX];
     struct resident_args args = { .system = rq->system, .socket = socket_path, .state = state,
                                   .listen = rq->listen, .munge_socket = rq->munge_socket,
+                                  .no_tools = !takes_tools(rq), .public_jobs = rq->public_jobs,
                                   .verbose = rq->verbose };
     struct resident *r = NULL;
     struct err e = { 0 };

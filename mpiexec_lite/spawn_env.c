@@ -104,16 +104,18 @@ static void remove_elements(char *list, const char *text, char separator)
     const char stop[] = { separator, '\0' };
     size_t len = strlen(text);
     char *from = list, *to = list;
+    bool any = false;
 
     for (bool last = false; !last;) {
         size_t n = strcspn(from, stop);
 
         last = !from[n];
         if (n != len || memcmp(from, text, n)) {
-            if (to != list)
+            if (any)
                 *to++ = separator;
             memmove(to, from, n);
             to += n;
+            any = true;
         }
         from += n + !last;
     }

@@ -237,11 +237,27 @@ static int set_hosts(struct app *a, struct plan *p, const struct spawned_info *i
     return keep_to_list(a, hosts, e);
 }
 
+/* Whom tools feed. */
+static int set_stdin(struct plan *p, const char *text, struct err *e)
+{
+    long long rank;
+
+    p->stdin_mode = !strcmp(text, "all") ? STDIN_ALL : STDIN_NONE;
+    if (!strcmp(text, "all") || !strcmp(text, "none"))
+        return 0;
+    if (pair_int(&(struct pair){ "stdin", text, strlen(text) }, 0, INT_MAX, &rank, e) < 0)
+        return -1;
+    p->stdin_mode = STDIN_RANK;
+    p->stdin_rank = (int)rank;
+    return 0;
+}
+
 /* What a command says of the job as a whole. */
 static int set_job(struct plan *p, const struct spawned_info *info, struct err *e)
 {
     const char *text = spawned_says(info, SPAWNED_TIMEOUT),
-               *flag = spawned_says(info, SPAWNED_END_ON_NONZERO);
+               *flag = spawned_says(info, SPAWNED_END_ON_NONZERO),
+               *target = spawned_says(info, SPAWNED_STDIN);
     long long seconds;
     bool yes;
 
@@ -250,6 +266,8 @@ static int set_job(struct plan *p, const struct spawned_info *info, struct err *
         return spawned_info_wrong(info, SPAWNED_TIMEOUT, e);
     if (flag && pair_bool(&(struct pair){ "end-on-nonzero", flag, strlen(flag) }, &yes, e) < 0)
         return spawned_info_wrong(info, SPAWNED_END_ON_NONZERO, e);
+    if (target && set_stdin(p, target, e) < 0)
+        return spawned_info_wrong(info, SPAWNED_STDIN, e);
     if (text)
         p->timeout = (double)seconds;
     if (flag && yes)

@@ -14,6 +14,7 @@
  *     bind     what its processes run on, as binding.h has it
  *     timeout  the job is ended after so many seconds
  *     end-on-nonzero   TRUE: it ends when a process exits with another status than 0
+ *     stdin    who reads what tools push (pmix-iof-push): a rank, all, or none (default)
  *     file     a file of further keys: spawned_info.h
  *
  * Another key changes nothing (plan.warnings names it).  Thread-safe. */

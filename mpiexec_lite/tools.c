@@ -2,13 +2,19 @@
 #include "mpiexec_lite/tools.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+enum { BACKLOG = 512 };
+static const double TRY_AGAIN = 0.1;     /* seconds, when there are no descriptors */
 
 struct tool {
     TAILQ_ENTRY(tool) in_tools;
@@ -20,8 +26,9 @@ struct tools {
     struct tools_args   args;
     struct pmi_conn_env env;
     TAILQ_HEAD(, tool)  list;
-    int                 fd;
+    int                 fd, lock;
     ev_io               readable;
+    ev_timer            again;
     char                path[RUNDIR_PATH], entry[RUNDIR_PATH];
 };
 
@@ -48,25 +55,38 @@ static void on_broken(void *host, struct pmi_conn *c, const char *why)
 
 static const struct pmi_conn_ops conn_ops = { on_closed, on_broken, on_broken };
 
-static void accept_one(struct tools *t, int fd)
+void tools_enter(struct tools *t, int fd, const struct party *who)
 {
-    struct ucred who;
-    socklen_t len = sizeof who;
-    struct tool *x;
+    struct tool *x = calloc(1, sizeof *x);
 
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0 ||
-        (who.uid != geteuid() && who.uid != 0) || !(x = calloc(1, sizeof *x))) {
+    if (!x) {
         close(fd);
         return;
     }
     x->tools = t;
     TAILQ_INSERT_TAIL(&t->list, x, in_tools);
-    if (pmi_conn_init_tool(&x->conn, &t->env,
-                           &(struct party){ .uid = who.uid, .gid = who.gid, .pid = who.pid },
-                           fd) < 0)
+    if (pmi_conn_init_tool(&x->conn, &t->env, who, fd) < 0)
         tool_free(x);
     else
         x->conn.user = x;
+}
+
+static void accept_one(struct tools *t, int fd)
+{
+    struct ucred who;
+    socklen_t len = sizeof who;
+    struct party party;
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0 ||
+        (!t->args.system && who.uid != geteuid() && who.uid != 0)) {
+        close(fd);
+        return;
+    }
+    party = (struct party){ .uid = who.uid, .gid = who.gid, .pid = who.pid, .tool = true };
+    if (t->args.enter)
+        t->args.enter(t->args.host, fd, &party);
+    else
+        tools_enter(t, fd, &party);
 }
 
 static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
@@ -74,30 +94,73 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
     struct tools *t = w->data;
     int fd;
 
-    (void)loop;
     (void)revents;
     while ((fd = accept4(t->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
         accept_one(t, fd);
+    if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+        ev_io_stop(loop, w);             /* they wait until one of those that are here has gone */
+        ev_timer_set(&t->again, TRY_AGAIN, 0.);
+        ev_timer_start(loop, &t->again);
+    }
+}
+
+static void on_again(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    struct tools *t = w->data;
+
+    (void)revents;
+    ev_io_start(loop, &t->readable);
+}
+
+static int listen_at(struct tools *t, struct err *e)
+{
+    struct sockaddr_un a = { .sun_family = AF_UNIX };
+    mode_t old;
+    int rc;
+
+    memcpy(a.sun_path, t->path, sizeof t->path);
+    t->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    unlink(t->path);                     /* of a process that had our number before */
+    old = umask(t->args.system ? 0111 : 0177);
+    rc = t->fd < 0 ? -1 : bind(t->fd, (struct sockaddr *)&a, sizeof a);
+    umask(old);
+    return rc == 0 && listen(t->fd, BACKLOG) == 0
+               ? 0 : err_set(e, ERR_OTHER, "%s: %s", t->path, strerror(errno));
+}
+
+/* There is one server of the system; who has this file locked is it. */
+static int take_lock(struct tools *t, struct err *e)
+{
+    char path[RUNDIR_PATH + 8];
+
+    if (!t->args.system)
+        return 0;
+    snprintf(path, sizeof path, "%s.lock", t->entry);
+    t->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (t->lock < 0)
+        return err_set(e, ERR_OTHER, "%.120s: %s", path, strerror(errno));
+    if (flock(t->lock, LOCK_EX | LOCK_NB) < 0)
+        return err_set(e, ERR_OTHER, "%s: a server of the system runs already", t->entry);
+    return 0;
 }
 
 static int open_socket(struct tools *t, struct err *e)
 {
-    struct sockaddr_un a = { .sun_family = AF_UNIX };
-    struct rendezvous r = { .pid = t->args.pid };
+    struct rendezvous r = { .pid = t->args.pid, .system = t->args.system,
+                            .resident = t->args.resident };
     char folder[RUNDIR_PATH];
 
-    if (rendezvous_folder(false, folder, sizeof folder, e) < 0 ||
-        rendezvous_paths(folder, t->args.hostname, r.pid, false, t->entry, t->path, e) < 0)
+    if (rendezvous_folder(r.system, folder, sizeof folder, e) < 0 ||
+        rendezvous_paths(folder, t->args.hostname, r.pid, r.system, t->entry, t->path, e) < 0 ||
+        take_lock(t, e) < 0 || listen_at(t, e) < 0)
         return -1;
-    memcpy(a.sun_path, t->path, sizeof t->path);
-    t->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    unlink(t->path);                     /* of a process that had our number before */
-    if (t->fd < 0 || bind(t->fd, (struct sockaddr *)&a, sizeof a) < 0 || listen(t->fd, 64) < 0)
-        return err_set(e, ERR_OTHER, "%s: %s", t->path, strerror(errno));
     memcpy(r.socket, t->path, sizeof r.socket);
     snprintf(r.host, sizeof r.host, "%.*s", RENDEZVOUS_HOST - 1, t->args.hostname);
     snprintf(r.nspace, sizeof r.nspace, "%.*s", RENDEZVOUS_NAME - 1, t->args.nspace);
-    return rendezvous_write(&r, t->entry, e);
+    if (rendezvous_write(&r, t->entry, e) == 0)
+        return 0;
+    *t->entry = '\0';                    /* it is not ours to remove */
+    return -1;
 }
 
 struct tools *tools_new(const struct tools_args *args, struct err *e)
@@ -108,17 +171,18 @@ struct tools *tools_new(const struct tools_args *args, struct err *e)
         err_set(e, ERR_NOMEM, "no memory");
         return NULL;
     }
-    *t = (struct tools){ .args = *args, .fd = -1 };
+    *t = (struct tools){ .args = *args, .fd = -1, .lock = -1 };
     TAILQ_INIT(&t->list);
     t->env = (struct pmi_conn_env){ args->loop, args->server, args->buffer, args->size,
                                     &conn_ops, t };
     ev_io_init(&t->readable, on_readable, -1, EV_READ);
+    ev_timer_init(&t->again, on_again, 0., 0.);
     if (open_socket(t, e) < 0) {
         tools_free(t);
         return NULL;
     }
     ev_io_set(&t->readable, t->fd, EV_READ);
-    t->readable.data = t;
+    t->readable.data = t->again.data = t;
     ev_io_start(args->loop, &t->readable);
     return t;
 }
@@ -143,9 +207,17 @@ void tools_free(struct tools *t)
         tool_free(x);
     if (t->fd >= 0) {
         ev_io_stop(t->args.loop, &t->readable);
+        ev_timer_stop(t->args.loop, &t->again);
         close(t->fd);
         unlink(t->entry);
         unlink(t->path);
     }
+    if (t->lock >= 0)
+        close(t->lock);
     free(t);
+}
+
+const char *tools_path(const struct tools *t)
+{
+    return t->path;
 }

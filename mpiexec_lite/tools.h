@@ -1,8 +1,9 @@
-/* tools.h - the socket on which tools call the launcher: who may, and their connections.
+/* tools.h - the socket on which tools call a server: who may, and their connections.
  *
  * It lies in a folder of the user's own, beside the entry by which it is found
- * (pmix_ext/rendezvous.h); the kernel says who calls, and only the user's own processes and
- * root's are served. */
+ * (pmix_ext/rendezvous.h), or, of the system's server, in root's; the kernel says who calls,
+ * and only the user's own processes and root's are served, by the system's server everybody's.
+ * Others are hung up on without a word. */
 #ifndef MPIEXEC_LITE_TOOLS_H
 #define MPIEXEC_LITE_TOOLS_H
 
@@ -16,10 +17,13 @@ struct tools_args {
     struct server  *server;
     char           *buffer;      /* for reads, size bytes */
     size_t          size;
-    void          (*tell)(void *host, const char *text);     /* a warning */
+    pid_t           pid;         /* of the launcher (or proxy), which names the entry */
+    const char     *hostname, *nspace;   /* of the server; its job's id, or its name */
+    bool            system, resident;    /* as in struct rendezvous */
+    /* A tool has come: serve it elsewhere; the descriptor is taken.  NULL: it is served by
+     * server, with buffer. */
+    void          (*enter)(void *host, int fd, const struct party *who);
     void           *host;
-    pid_t           pid;         /* of the launcher, which names the entry */
-    const char     *hostname, *nspace;   /* of the launcher; its job's id */
 };
 
 /* NULL and e. */
@@ -27,5 +31,9 @@ struct tools *tools_new(const struct tools_args *args, struct err *e);
 /* Bytes that tools have not taken yet. */
 size_t        tools_unsent(const struct tools *t);
 void          tools_free(struct tools *t);       /* NULL is fine */
+/* The path of the socket. */
+const char   *tools_path(const struct tools *t);
+/* Serve one that has come by another way; fd is taken. */
+void          tools_enter(struct tools *t, int fd, const struct party *who);
 
 #endif

@@ -230,8 +230,9 @@ static int reply_rc(struct reply *r, struct err *e)
     const struct pair *p = msg_find(&r->m, "rc");
     long long rc;
 
+    r->answers = p;
     if (!p)
-        return err_set(e, ERR_OTHER, "%.40s has no rc", r->m.cmd);
+        return 0;
     if (pair_int(p, INT32_MIN, INT32_MAX, &rc, e) < 0)
         return err_context(e, "%.40s", r->m.cmd);
     r->rc = (int)rc;
@@ -289,20 +290,66 @@ static bool answers(const char *reply, const char *cmd)
     return !strncmp(reply, cmd, n) && !strcmp(reply + n, "-response");
 }
 
+static void withdraw(struct call *k)
+{
+    struct client *c = k->c;
+
+    TAILQ_REMOVE(&c->calls, k, link);
+    c->ncalls--;
+    pthread_cond_signal(&c->turn);
+    if (!c->ncalls)
+        pthread_cond_broadcast(&c->idle);
+}
+
+/* A posted call has a part of its reply, or (r NULL) gets none any more.  c->lock is held,
+ * but not while it is told. */
+static void finish(struct call *k, struct reply *r, const struct err *why)
+{
+    const char *more = r ? msg_get(&r->m, "more") : NULL;
+    bool last = !more || strcmp(more, "TRUE") != 0;
+    struct client *c = k->c;
+
+    if (last)
+        withdraw(k);
+    pthread_mutex_unlock(&c->lock);
+    k->done(k, r, last, why);
+    reply_free(r);
+    pthread_mutex_lock(&c->lock);
+}
+
+/* c->lock is held, but not while the host is told. */
+static void tell(struct client *c, struct reply *r)
+{
+    pthread_mutex_unlock(&c->lock);
+    c->told(c->host, &r->m);
+    reply_free(r);
+    pthread_mutex_lock(&c->lock);
+}
+
 /* Hand r to whom it belongs.  c->lock is held; r is freed on failure. */
 static int deliver(struct client *c, struct reply *r, struct err *e)
 {
-    struct call *k = call_of(c, r);
+    struct call *k = r->answers ? call_of(c, r) : NULL;
     const char *text = msg_get(&r->m, "errmsg");
 
-    if (!k || k->reply)
+    if (!r->answers && c->told) {
+        tell(c, r);
+        return 0;
+    }
+    if (!r->answers)
+        err_set(e, ERR_OTHER, "%.40s has no rc", r->m.cmd);
+    else if (!k || k->reply)
         err_set(e, ERR_OTHER, "a reply to no request: %.40s%s%.80s", r->m.cmd,
                 text ? ": " : "", text ? text : "");
     else if (!answers(r->m.cmd, k->req.cmd))
         err_set(e, ERR_OTHER, "%s was answered by '%.40s'", k->req.cmd, r->m.cmd);
     else {
-        k->reply = r;
-        pthread_cond_signal(&k->wake);
+        if (k->done) {
+            finish(k, r, NULL);
+        } else {
+            k->reply = r;
+            pthread_cond_signal(&k->wake);
+        }
         return 0;
     }
     reply_free(r);
@@ -332,6 +379,7 @@ static void read_one(struct client *c)
 void call_start(struct call *k, struct client *c, const char *cmd)
 {
     k->c = c;
+    k->done = NULL;
     k->reply = NULL;
     k->waiting = false;
     k->thrid[0] = '\0';
@@ -380,7 +428,7 @@ static int await(struct call *k, struct err *e)
 
     pthread_mutex_lock(&c->lock);
     while (!k->reply && usable(c)) {
-        if (c->reading) {
+        if (c->reading || c->served) {
             k->waiting = true;
             pthread_cond_wait(&k->wake, &c->lock);
             k->waiting = false;
@@ -411,13 +459,9 @@ static void leave(struct call *k)
     struct client *c = k->c;
 
     pthread_mutex_lock(&c->lock);
-    TAILQ_REMOVE(&c->calls, k, link);
-    c->ncalls--;
+    withdraw(k);
     if (!c->reading)
         appoint_reader(c);
-    pthread_cond_signal(&c->turn);
-    if (!c->ncalls)
-        pthread_cond_broadcast(&c->idle);
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -459,4 +503,49 @@ int call_run(struct call *k, struct err *e)
     buf_clear(&frame);
     pthread_setcancelstate(cancel, NULL);
     return rc == 0 && k->reply->rc ? refused(k, e) : rc;
+}
+
+/* --- posted calls, and the thread that reads for them ------------------- */
+
+int call_post(struct call *k, struct err *e)
+{
+    struct buf frame = BUF_INIT;
+    struct client *c = k->c;
+    struct err broken;
+    int rc = wire_v2.format(&k->req, CLIENT_REQUEST_MAX, &frame, e);
+
+    if (rc == 0)
+        rc = enter(k, e);
+    if (rc == 0)                         /* from here on k is done's; a failure is told there */
+        client_send(c, buf_bytes(&frame), frame.len, -1, &broken);
+    buf_clear(&frame);
+    return rc;
+}
+
+static struct call *first_posted(struct client *c)
+{
+    struct call *k;
+
+    TAILQ_FOREACH(k, &c->calls, link)
+        if (k->done)
+            break;
+    return k;
+}
+
+void client_serve(struct client *c, client_told *told, void *host)
+{
+    struct err why = { ERR_NONE, "" };
+    struct call *k;
+
+    pthread_mutex_lock(&c->lock);
+    c->told = told;
+    c->host = host;
+    while (usable(c))
+        read_one(c);
+    unusable(c, &why);
+    while ((k = first_posted(c)))
+        finish(k, NULL, &why);
+    c->served = false;
+    pthread_cond_broadcast(&c->idle);
+    pthread_mutex_unlock(&c->lock);
 }

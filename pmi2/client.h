@@ -57,19 +57,33 @@ enum client_state {
 struct reply {
     struct msg m;
     int        rc;           /* the server's; 0: success */
+    bool       answers;      /* it has an rc: it is a reply indeed */
     char       text[];
 };
 
-/* One request until its reply: lives on the stack of the thread that asks. */
+struct call;
+
+/* Called by the thread that reads, without lock: a part of the reply, which is there until
+ * this returns; last: there are no more, and the call is the caller's again.  NULL: none
+ * will come, as why says. */
+typedef void call_done(struct call *k, const struct reply *r, bool last,
+                       const struct err *why);
+
+/* One request until its reply: lives on the stack of the thread that asks; or, if it is
+ * posted, where its done finds it. */
 struct call {
     struct client *c;        /* borrowed */
     struct msg     req;      /* borrows what the caller adds */
+    call_done     *done;     /* of a posted one; NULL: a thread waits */
     char           thrid[12];    /* "" where requests take turns */
     struct reply  *reply;    /* owned; NULL until it came */
     bool           waiting;  /* in wake: may be asked to read */
     pthread_cond_t wake;     /* the reply is there, or reading is our turn */
     TAILQ_ENTRY(call) link;
 };
+
+/* A message that answers no request: without rc. */
+typedef void client_told(void *host, const struct msg *m);
 
 struct client {
     pthread_mutex_t lock;    /* of everything below but fd's two directions */
@@ -88,11 +102,15 @@ struct client {
     bool        thrids;      /* the server knows them: calls overlap, values are long */
     bool        read_only;   /* the server knows puts that are read-only */
     bool        copies;      /* the server takes copies of another job's keys */
+    bool        extended;    /* the server has the extended commands */
     bool        trace;       /* PMI2_DEBUG or PMI_DEBUG is set: messages go to stderr */
     int         spawned, size, rank, appnum;
     int         version, subversion;     /* the server's; 0.0 until it told */
 
     bool          reading;   /* a thread has framer and in, without lock */
+    bool          served;    /* a thread is in client_serve, or about to be: only it reads */
+    client_told  *told;      /* of client_serve, for host */
+    void         *host;
     struct framer framer;
     char         *at;        /* into in: what the framer has not seen */
     size_t        left;
@@ -134,6 +152,11 @@ int client_open(struct client *c, struct err *e);
 /* Open over a connected descriptor, which the client takes. */
 int client_open_fd(struct client *c, int fd, const struct client_id *id, struct err *e);
 
+/* The same, of a process that is no rank: hello tells the server who it is, after the
+ * opening line, and may say that thrids are known (c->thrids). */
+typedef int client_hello(struct client *c, void *user, struct err *e);
+int client_open_as(struct client *c, int fd, client_hello *hello, void *user, struct err *e);
+
 /* The opening exchange with the server that is at c->fd.  0, or -1 and e.  The caller
  * has set the state to CLIENT_OPENING, and sets the next one. */
 int client_greet(struct client *c, const struct client_id *id, struct err *e);
@@ -142,9 +165,10 @@ int client_greet(struct client *c, const struct client_id *id, struct err *e);
 int client_close(struct client *c, struct err *e);
 
 /* Tell the server that we abort, if it can be told within two seconds; no reply.
- * Later calls fail.  text: may be NULL; at most LIMIT_ABORT_TEXT bytes of it go.
+ * Later calls fail.  code: the job's exit status, for servers with extended commands; 0:
+ * none is said.  text: may be NULL; at most LIMIT_ABORT_TEXT bytes of it go.
  * True if the server has it and shows it to the user (extensions=abort-text). */
-bool client_abort(struct client *c, bool world, const char *text);
+bool client_abort(struct client *c, bool world, int code, const char *text);
 
 /* Where c stands. */
 enum client_state client_state(struct client *c);
@@ -159,6 +183,16 @@ void call_start(struct call *k, struct client *c, const char *cmd);
  * e has the server's words and code: its rc if that is 2..14, else ERR_OTHER). */
 int  call_run(struct call *k, struct err *e);
 void call_end(struct call *k);
+
+/* Send it and return; what the request borrows is no longer needed then, but for its
+ * name.  0: k->done will be called, and may have been; -1 and e: it will not.  Only while
+ * a thread serves, with a server that knows thrids. */
+int  call_post(struct call *k, struct err *e);
+
+/* Read for everybody until the connection ends; all that was posted is then done.  The
+ * caller has set c->served before it made the thread that calls this.  client_close waits
+ * for it to return. */
+void client_serve(struct client *c, client_told *told, void *host);
 
 /* Write bytes; one message is never torn by another.  A failure breaks c.
  * wait: seconds to wait for other writers, or -1 for ever. */

@@ -191,6 +191,7 @@ static int take_fullinit(struct client *c, const struct msg *m, struct err *e)
     c->shows_abort = ext && has_word(ext, "abort-text");
     c->read_only = ext && has_word(ext, "read-only");
     c->copies = ext && has_word(ext, "kvs-copy");
+    c->extended = ext && has_word(ext, "pmix");
     if (ext && has_word(ext, "constants"))
         client_take_constants(c);
     return 0;
@@ -296,6 +297,18 @@ static int open_over(struct client *c, int fd, const struct client_id *id, struc
     return settle(c, fd < 0 ? -1 : client_greet(c, id, e), e);
 }
 
+int client_open_as(struct client *c, int fd, client_hello *hello, void *user, struct err *e)
+{
+    int rc = claim(c, e);
+
+    if (rc != 1)
+        return rc;
+    c->fd = fd;
+    framer_init(&c->framer, LIMIT_FRAME_LINK);
+    rc = greet(c, e);
+    return settle(c, rc == 0 ? hello(c, user, e) : rc, e);
+}
+
 int client_open_fd(struct client *c, int fd, const struct client_id *id, struct err *e)
 {
     int rc = claim(c, e);
@@ -335,7 +348,7 @@ void client_shut(struct client *c, enum client_state state)
     c->state = state;
     if (c->fd >= 0)
         shutdown(c->fd, SHUT_RDWR);      /* who reads or writes comes back */
-    while (c->ncalls) {
+    while (c->ncalls || c->served) {
         struct call *k;
 
         TAILQ_FOREACH(k, &c->calls, link)
@@ -386,7 +399,7 @@ int client_close(struct client *c, struct err *e)
     return rc;
 }
 
-static int format_abort(bool world, const char *text, struct buf *out, struct err *e)
+static int format_abort(bool world, int code, const char *text, struct buf *out, struct err *e)
 {
     struct msg m;
     int rc;
@@ -394,6 +407,8 @@ static int format_abort(bool world, const char *text, struct buf *out, struct er
     msg_init(&m);
     msg_start(&m, "abort");
     msg_str(&m, "isworld", world ? "TRUE" : "FALSE");
+    if (code)
+        msg_int(&m, "exitcode", code);
     if (text && *text)
         msg_str(&m, "msg", text);
     rc = wire_v2.format(&m, CLIENT_REQUEST_MAX, out, e);
@@ -401,11 +416,12 @@ static int format_abort(bool world, const char *text, struct buf *out, struct er
     return rc;
 }
 
-bool client_abort(struct client *c, bool world, const char *text)
+bool client_abort(struct client *c, bool world, int code, const char *text)
 {
     struct err e = { ERR_NONE, "" };
     struct buf out = BUF_INIT;
-    bool sent = client_state(c) == CLIENT_UP && format_abort(world, text, &out, &e) == 0 &&
+    bool sent = client_state(c) == CLIENT_UP &&
+                format_abort(world, c->extended ? code : 0, text, &out, &e) == 0 &&
                 client_send(c, buf_bytes(&out), out.len, 2, &e) == 0;
 
     buf_clear(&out);

@@ -45,7 +45,7 @@ enum outcome cmd_init(struct request *rq, struct err *e)
     }
     if (v == 2) {
         c->next_wire = WIRE_2;
-        c->framer.max = LIMIT_FRAME_RANK;
+        c->framer.max = c->tool ? LIMIT_FRAME_LINK : LIMIT_FRAME_RANK;
         c->state = CONN_GREETED;
         sub = 0;
     } else if (v == 1 && sub >= 0 && sub <= 2 && !c->tool) {
@@ -87,8 +87,15 @@ enum outcome cmd_initack(struct request *rq, struct err *e)
 
 /* What a client that asks is told: thread ids, abort shows its text, puts may be
  * read-only, another job's keys can be copied; and, where it is so, that constants are in
- * its environment. */
-#define EXTENSIONS "thrid,abort-text,read-only,kvs-copy"
+ * its environment and that there are extended commands. */
+static void add_extensions(const struct conn *c, struct buf *out)
+{
+    buf_str(out, "thrid,abort-text,read-only,kvs-copy");
+    if (c->job->in_env)
+        buf_str(out, ",constants");
+    if (c->server->layer || c->server->up)
+        buf_str(out, ",pmix");
+}
 
 enum { FULLINIT_JOBID, FULLINIT_RANK, FULLINIT_SRCID, FULLINIT_THREADED, FULLINIT_EXTENSIONS };
 enum { FULLINIT_RANK_OUT = 2, FULLINIT_SIZE, FULLINIT_APPNUM,
@@ -134,9 +141,14 @@ enum outcome cmd_fullinit(struct request *rq, struct err *e)
         return SILENT;
     }
     if (rq->arg[FULLINIT_EXTENSIONS].s) {
+        struct buf *text = &c->server->attr;
+
+        buf_reset(text);
+        add_extensions(c, text);
+        if (text->failed)
+            return err_set(e, ERR_NOMEM, "no memory for a reply"), FAILED;
+        reply_text(rq, FULLINIT_EXTENSIONS_OUT, buf_bytes(text), text->len);
         c->wide = c->ours = true;
-        reply_text(rq, FULLINIT_EXTENSIONS_OUT, EXTENSIONS ",constants",
-                   strlen(c->job->in_env ? EXTENSIONS ",constants" : EXTENSIONS));
     }
     if (c->job->spawner)
         reply_text(rq, FULLINIT_SPAWNER, c->job->spawner, strlen(c->job->spawner));

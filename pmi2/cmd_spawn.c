@@ -15,6 +15,7 @@ struct spawn {                           /* at the root, until it is done */
     struct peer   *peer;                 /* or the server below that is to be told, */
     unsigned       id;                   /* and its number of the question */
     spawn_told_fn *told;                 /* or the layer; NULL: it is not */
+    void         (*begun)(void *who, struct job *child);
     void          *who;
     bool           alone;                /* a tool asks: there never was a parent */
 };
@@ -247,6 +248,7 @@ struct spawn *spawn_ask_for(struct server *s, const struct spawn_call *call,
         return NULL;
     }
     x->told = call->told;
+    x->begun = call->begun;
     x->who = call->who;
     x->alone = !call->parent;
     s->ops.spawn(s->host, x);
@@ -256,6 +258,7 @@ struct spawn *spawn_ask_for(struct server *s, const struct spawn_call *call,
 void spawn_drop(struct spawn *s)
 {
     s->told = NULL;
+    s->begun = NULL;
 }
 
 /* --- the answer -------------------------------------------------------- */
@@ -267,6 +270,8 @@ int spawn_fill(struct spawn *s, struct job *child, struct err *e)
     for (size_t i = 0; i < p->n; i++)
         if (kvs_put(child->kvs, 0, p->v[i].key, p->v[i].value, strlen(p->v[i].value), e) < 0)
             return -1;
+    if (s->begun)
+        s->begun(s->who, child);
     return s->parent ? job_connect(s->parent, child, e) : 0;
 }
 

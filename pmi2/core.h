@@ -415,7 +415,13 @@ void blocks_free(struct blocks *b);      /* NULL is fine */
  * connected to no other.  told: what spawn_done says, once; jobid NULL: it was not started. */
 typedef void spawn_told_fn(void *who, const char *jobid, const int *codes, size_t n,
                            const struct err *why);
-struct spawn_call { struct job *parent; int rank; spawn_told_fn *told; void *who; };
+struct spawn_call {
+    struct job    *parent;
+    int            rank;
+    spawn_told_fn *told;
+    void         (*begun)(void *who, struct job *child);     /* it is made, none of it runs yet */
+    void          *who;
+};
 /* Takes what *want holds, unless it is NULL and e. */
 struct spawn *spawn_ask_for(struct server *s, const struct spawn_call *call,
                             struct spawn_request *want, struct err *e);

@@ -187,7 +187,7 @@ int PMI2_Abort(int flag, const char msg[])
 
     if (msg)
         abort_text(&text, msg);
-    if (!client_abort(&the, flag != 0, text_of(&text)))
+    if (!client_abort(&the, flag != 0, 0, text_of(&text)))
         print_abort(text_of(&text));
     buf_clear(&text);
     exit(1);

@@ -25,9 +25,14 @@ static const struct field connect_fields[] = {
 };
 
 static const struct field capabilities_fields[] = { STATUS, FIELD("commands"), FIELDS_END };
+static const struct field servers_fields[] = { STATUS, FIELD("servers"), FIELDS_END };
 
 static const struct arg query_args[] = { NEEDED("queries"), END };
 static const struct field query_fields[] = { STATUS, FIELD("results"), FIELDS_END };
+
+static const struct arg push_args[] = {
+    NEEDED("nspace"), TEXT("data"), { .name = { NULL, "end" }, .type = ARG_BOOL }, END
+};
 
 static const struct arg log_args[] = { NEEDED("data"), TEXT("directives"), END };
 static const struct field log_fields[] = { STATUS, FIELD("results"), FIELDS_END };
@@ -87,6 +92,8 @@ const struct command ext_commands[] = {
       IN_SERVICE, FROM_TOOL, pull_args, pull_fields, ext_iof_pull },
     { { NULL, "pmix-iof-deregister" }, { NULL, "pmix-iof-deregister-response" },
       IN_SERVICE, FROM_TOOL, deregister_args, status_fields, ext_iof_deregister },
+    { { NULL, "pmix-iof-push" }, { NULL, "pmix-iof-push-response" },
+      IN_SERVICE, FROM_TOOL, push_args, status_fields, ext_iof_push },
     { { NULL, "pmix-put" }, { NULL, "pmix-put-response" },
       IN_SERVICE, FROM_TOOL, put_args, status_fields, ext_put },
     { { NULL, "pmix-commit" }, { NULL, "pmix-commit-response" },
@@ -123,5 +130,7 @@ const struct command ext_commands[] = {
       IN_SERVICE, FROM_TOOL, monitor_args, results_fields, ext_monitor },
     { { NULL, "pmix-heartbeat" }, { NULL, "pmix-heartbeat-response" },
       IN_SERVICE, FROM_TOOL, NO_ARGS, status_fields, ext_heartbeat },
+    { { NULL, "pmix-servers" }, { NULL, "pmix-servers-response" },
+      IN_SERVICE, FROM_TOOL, NO_ARGS, servers_fields, ext_servers },
 };
 const size_t ext_command_count = sizeof ext_commands / sizeof *ext_commands;

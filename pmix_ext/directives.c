@@ -2,23 +2,15 @@
 #include "pmix_ext/directives.h"
 
 #include "pmix_ext/types.h"
-#include "pmix_ext/value.h"
 
-pmix_status_t directives_read(struct directives *in, const char *text, size_t len,
-                              const char *what, struct err *e)
+#include <string.h>
+
+pmix_status_t directives_read(struct infos *in, const char *text, size_t len, const char *what,
+                              struct err *e)
 {
-    *in = (struct directives){ 0 };
-    if (!text || !len)
-        return PMIX_SUCCESS;
-    if (value_decode_array(PMIX_INFO, text, len, what, (void **)&in->v, &in->n, e) == 0)
+    if (infos_take(in, len ? text : NULL, len, what, e) == 0)
         return PMIX_SUCCESS;
     return e->code == ERR_NOMEM ? PMIX_ERR_NOMEM : PMIX_ERR_BAD_PARAM;
-}
-
-void directives_clear(struct directives *in)
-{
-    value_free_array(PMIX_INFO, in->v, in->n);
-    *in = (struct directives){ 0 };
 }
 
 static const struct directive_rule *rule_of(const struct directive_rule *rules, const char *key)
@@ -68,7 +60,7 @@ static void store(const pmix_info_t *info, const struct directive_rule *rule, vo
     memcpy((char *)record + rule->at, from, type_of(rule->type)->size);
 }
 
-pmix_status_t directives_take(const struct directives *in, const char *what,
+pmix_status_t directives_take(const struct infos *in, const char *what,
                               const struct directive_rule *rules, void *record, struct err *e)
 {
     for (size_t i = 0; i < in->n; i++) {
@@ -83,4 +75,12 @@ pmix_status_t directives_take(const struct directives *in, const char *what,
             store(&in->v[i], rule, record);
     }
     return PMIX_SUCCESS;
+}
+
+bool directive_at(const struct directive_rule *rules, size_t i, const char **key,
+                  pmix_data_type_t *type)
+{
+    *key = rules[i].key;
+    *type = rules[i].type;
+    return *key != NULL;
 }

@@ -6,14 +6,8 @@
 #ifndef PMIX_EXT_DIRECTIVES_H
 #define PMIX_EXT_DIRECTIVES_H
 
-#include "pmix_ext/pmix_ext_common.h"
+#include "pmix_ext/infos.h"
 #include "pmix_ext/pmix_ext_keys.h"
-#include "wire/err.h"
-
-struct directives {
-    pmix_info_t *v;                      /* owned; NULL: none */
-    size_t       n;
-};
 
 struct directive_rule {
     const char      *key;                /* NULL ends the table */
@@ -28,15 +22,18 @@ enum { DIRECTIVE_NOWHERE = -1 };
 
 /* Decode them from a command's argument `what` (text NULL: there are none).  The status, and
  * e if it is not PMIX_SUCCESS; to be cleared then as well. */
-pmix_status_t directives_read(struct directives *in, const char *text, size_t len,
-                              const char *what, struct err *e);
-void          directives_clear(struct directives *in);
+pmix_status_t directives_read(struct infos *in, const char *text, size_t len, const char *what,
+                              struct err *e);
 
 /* Put them into a record; strings are borrowed from in.  A bool without a value is true. */
-pmix_status_t directives_take(const struct directives *in, const char *what,
+pmix_status_t directives_take(const struct infos *in, const char *what,
                               const struct directive_rule *rules, void *record, struct err *e);
 /* One of them: the rule of its key; NULL with PMIX_SUCCESS: it is to be ignored. */
 pmix_status_t directive_check(const pmix_info_t *info, const struct directive_rule *rules,
                               const struct directive_rule **rule, struct err *e);
+
+/* The i-th key of a table and its type, for support.h; false: there are no more. */
+bool directive_at(const struct directive_rule *rules, size_t i, const char **key,
+                  pmix_data_type_t *type);
 
 #endif

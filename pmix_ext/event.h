@@ -14,7 +14,10 @@ enum {
     EVENT_TEXT = 16384,
 
     /* What one connection may ask for, and codes that it may name in one request. */
-    EVENT_REGISTRATIONS = 256, EVENT_CODES = 1024
+    EVENT_REGISTRATIONS = 256, EVENT_CODES = 1024,
+
+    /* Where a whole job is, and the launcher: on no node in particular. */
+    EVENT_NOWHERE = -2
 };
 
 struct procs {                           /* owned */
@@ -27,7 +30,7 @@ struct event {
     pmix_status_t status;
     pmix_proc_t   source;                /* who has raised it; of the launcher's: whom it is
                                             about */
-    int           at;                    /* where that is (struct place) */
+    int           at;                    /* the node of that, or EVENT_NOWHERE */
     pmix_data_range_t range;
     struct procs  targets;               /* PMIX_RANGE_CUSTOM */
     struct procs  affected;
@@ -68,7 +71,7 @@ void                 registration_free(struct registration *r);
 struct place {                           /* a process, and where it is */
     const char *nspace;
     uint32_t    rank;
-    int         at;                      /* the same number: on the same node */
+    int         at;                      /* node; -1: the launcher's host, without ranks */
 };
 
 /* Whether a wanted process is this one; it may be "", and a rank that stands for several.

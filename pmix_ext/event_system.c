@@ -18,12 +18,18 @@ struct failure {                         /* of a job: its first */
     char          job[LIMIT_JOBID];
     pmix_status_t status;                /* the event of that process */
     pmix_proc_t   who;
+    unsigned      told;                  /* events of processes that have failed */
 };
+
+/* Of the failures of one job's processes only the first are kept: most of them are the
+ * consequences of one, and as many as there are processes. */
+enum { FAILURES_KEPT = 64 };
 
 /* An event that is being put together. */
 struct told {
     pmix_status_t status;
     pmix_proc_t   source;
+    int           at;                    /* the source's node */
     bool          harmless, passing;     /* not for default handlers; not kept */
     pmix_info_t   infos[8];
     size_t        n;
@@ -41,7 +47,15 @@ static pmix_proc_t proc_of(const char *job, uint32_t rank)
 
 static struct told tell_of(pmix_status_t status, pmix_proc_t source)
 {
-    return (struct told){ .status = status, .source = source };
+    return (struct told){ .status = status, .source = source, .at = EVENT_NOWHERE };
+}
+
+static struct told tell_of_rank(pmix_status_t status, const struct ext_rank *r)
+{
+    struct told t = tell_of(status, proc_of(r->job, (uint32_t)r->rank));
+
+    t.at = r->node;
+    return t;
 }
 
 static void add(struct told *t, const char *key, const pmix_value_t *value)
@@ -79,17 +93,26 @@ static void add_state(struct told *t, pmix_proc_state_t state)
                                                     .data.state = state });
 }
 
+static void add_host(struct ext *x, struct told *t)
+{
+    struct fact_node node;
+
+    if (t->at >= 0 && x->ops.facts->node(x->host, t->at, &node))
+        add_text(t, PMIX_HOSTNAME, node.name);
+}
+
 /* Who has no memory for it does without. */
 static void raise_told(struct ext *x, struct told *t)
 {
     struct infos infos = { t->infos, 0 };
-    struct job *j = job_named(x->server, t->source.nspace);
     struct err e = { 0 };
     pmix_status_t why;
     struct event *ev;
+    struct job *j;
 
     if (t->passing && TAILQ_EMPTY(&x->listening))
         return;
+    j = job_named(x->server, t->source.nspace);
     add(t, PMIX_EVENT_TIMESTAMP, &(pmix_value_t){ .type = PMIX_TIME,
                                                   .data.time = (time_t)x->ops.now(x->host) });
     if (t->harmless)
@@ -100,7 +123,7 @@ static void raise_told(struct ext *x, struct told *t)
         return;
     ev->status = t->status;
     ev->source = t->source;
-    ev->at = x->ops.where ? x->ops.where(x->host, t->source.nspace, t->source.rank) : 0;
+    ev->at = t->at;
     ev->launcher = true;
     ev->keep = !t->passing;
     if (j && j->spawner)
@@ -120,16 +143,18 @@ static struct failure *failure_of(struct ext *x, const char *job)
     return NULL;
 }
 
-static void note_failure(struct ext *x, const char *job, const struct told *t)
+/* The first is what counts.  NULL: no memory. */
+static struct failure *note_failure(struct ext *x, const char *job, const struct told *t)
 {
-    struct failure *f = failure_of(x, job) ? NULL : calloc(1, sizeof *f);
+    struct failure *f = failure_of(x, job);
 
-    if (!f)
-        return;
+    if (f || !(f = calloc(1, sizeof *f)))
+        return f;
     snprintf(f->job, sizeof f->job, "%s", job);
     f->status = t->status;
     f->who = t->source;
     TAILQ_INSERT_TAIL(&x->failures, f, in_ext);
+    return f;
 }
 
 void failures_clear(struct ext *x)
@@ -209,23 +234,25 @@ void ext_job_ended(struct ext *x, const char *job, int code)
 
 static void tell_failed(struct ext *x, const char *job, struct told *t)
 {
-    note_failure(x, job, t);
+    struct failure *f = note_failure(x, job, t);
+
+    t->passing = !f || f->told++ >= FAILURES_KEPT;
     raise_told(x, t);
 }
 
-void ext_rank_not_started(struct ext *x, const char *job, int rank, const char *why)
+void ext_rank_not_started(struct ext *x, const struct ext_rank *r, const char *why)
 {
-    struct told t = tell_of(PMIX_ERR_PROC_FAILED_TO_START, proc_of(job, (uint32_t)rank));
+    struct told t = tell_of_rank(PMIX_ERR_PROC_FAILED_TO_START, r);
 
     add_proc(&t, &t.source);
     add_state(&t, PMIX_PROC_STATE_FAILED_TO_START);
     add_text(&t, PMIX_EVENT_TEXT_MESSAGE, why);
-    tell_failed(x, job, &t);
+    tell_failed(x, r->job, &t);
 }
 
-void ext_rank_aborts(struct ext *x, const char *job, int rank, int code, const char *text)
+void ext_rank_aborts(struct ext *x, const struct ext_rank *r, int code, const char *text)
 {
-    struct told t = tell_of(PMIX_ERR_PROC_REQUESTED_ABORT, proc_of(job, (uint32_t)rank));
+    struct told t = tell_of_rank(PMIX_ERR_PROC_REQUESTED_ABORT, r);
     struct buf safe = BUF_INIT;          /* it may be of any encoding */
 
     buf_escaped(&safe, text, strlen(text));
@@ -233,18 +260,18 @@ void ext_rank_aborts(struct ext *x, const char *job, int rank, int code, const c
     add_int(&t, PMIX_EXIT_CODE, code);
     if (safe.len && !safe.failed)
         add_text(&t, PMIX_EVENT_TEXT_MESSAGE, buf_bytes(&safe));
-    tell_failed(x, job, &t);
+    tell_failed(x, r->job, &t);
     buf_clear(&safe);
 }
 
-void ext_rank_lost(struct ext *x, const char *job, int rank, const char *node)
+void ext_rank_lost(struct ext *x, const struct ext_rank *r)
 {
-    struct told t = tell_of(PMIX_ERR_LOST_CONNECTION, proc_of(job, (uint32_t)rank));
+    struct told t = tell_of_rank(PMIX_ERR_LOST_CONNECTION, r);
 
     add_proc(&t, &t.source);
     add_state(&t, PMIX_PROC_STATE_COMM_FAILED);
-    add_text(&t, PMIX_HOSTNAME, node);
-    tell_failed(x, job, &t);
+    add_host(x, &t);
+    tell_failed(x, r->job, &t);
 }
 
 struct outcome_of { pmix_status_t status; pmix_proc_state_t state; };
@@ -265,10 +292,10 @@ static struct outcome_of outcome_of(const struct ext_end *how)
     return (struct outcome_of){ PMIX_EVENT_PROC_TERMINATED, PMIX_PROC_STATE_TERMINATED };
 }
 
-void ext_rank_ended(struct ext *x, const char *job, int rank, const struct ext_end *how)
+void ext_rank_ended(struct ext *x, const struct ext_rank *r, const struct ext_end *how)
 {
     struct outcome_of o = outcome_of(how);
-    struct told t = tell_of(o.status, proc_of(job, (uint32_t)rank));
+    struct told t = tell_of_rank(o.status, r);
 
     t.harmless = t.passing = o.status == PMIX_EVENT_PROC_TERMINATED;
     add_proc(&t, &t.source);
@@ -276,10 +303,11 @@ void ext_rank_ended(struct ext *x, const char *job, int rank, const struct ext_e
     add_int(&t, PMIX_EXIT_CODE, WIFSIGNALED(how->wstatus) ? 128 + WTERMSIG(how->wstatus)
                                                           : WEXITSTATUS(how->wstatus));
     add_state(&t, o.state);
-    add_text(&t, PMIX_HOSTNAME, how->node);
-    if (!t.harmless)
-        note_failure(x, job, &t);
-    raise_told(x, &t);
+    add_host(x, &t);
+    if (t.harmless)
+        raise_told(x, &t);
+    else
+        tell_failed(x, r->job, &t);
 }
 
 /* --- nodes ------------------------------------------------------------- */

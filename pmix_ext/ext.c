@@ -29,7 +29,6 @@ struct session *session_of(struct request *rq, struct err *e)
     s->conn = c;
     TAILQ_INIT(&s->parts);
     conn_party(c, &s->who);
-    s->at = s->who.tool || !x->ops.where ? 0 : x->ops.where(x->host, s->who.nspace, s->who.rank);
     TAILQ_INIT(&s->registrations);
     TAILQ_INIT(&s->monitors);
     STAILQ_INIT(&s->own_names);
@@ -65,6 +64,7 @@ static void conn_has_room(void *layer, struct conn *c)
     (void)layer;
     if (!c->layer)
         return;
+    events_go_on(c->layer);
     iof_drained(c->layer);
     parts_room(c->layer);
     events_go_on(c->layer);
@@ -78,6 +78,7 @@ static void job_gone(void *layer, struct job *j)
     queries_forget_job(x, j->id);
     data_job_gone(x, j);
     fences_job_gone(x, j);
+    push_job_gone(x, j);
 }
 
 static void rank_ended(void *layer, struct job *j, int rank)
@@ -207,6 +208,13 @@ enum outcome reply_json(struct request *rq, int field, json_t *value, struct err
 
 /* --- the layer --------------------------------------------------------- */
 
+static int add_rows(struct ext *x, struct err *e)
+{
+    if (x->ops.known_jobs && !(x->rows = ext_resident_rows()))
+        return err_set(e, ERR_NOMEM, "no memory for extended commands");
+    return server_add_commands(x->server, x->rows ? x->rows : ext_commands, ext_command_count, e);
+}
+
 struct ext *ext_new(struct server *s, const struct ext_ops *ops, void *host, struct err *e)
 {
     struct ext *x = calloc(1, sizeof *x);
@@ -224,12 +232,14 @@ struct ext *ext_new(struct server *s, const struct ext_ops *ops, void *host, str
     TAILQ_INIT(&x->failures);
     TAILQ_INIT(&x->afters);
     TAILQ_INIT(&x->pulls);
+    TAILQ_INIT(&x->pushes);
     TAILQ_INIT(&x->gets);
     TAILQ_INIT(&x->gatherings);
     TAILQ_INIT(&x->publishings);
     TAILQ_INIT(&x->lookups);
     TAILQ_INIT(&x->starters);
-    if (server_add_commands(s, ext_commands, ext_command_count, e) < 0) {
+    if (add_rows(x, e) < 0) {
+        free(x->rows);
         free(x);
         return NULL;
     }
@@ -251,7 +261,9 @@ void ext_free(struct ext *x)
     fences_clear(x);
     names_clear(x);
     spawns_clear(x);
+    pushes_clear(x);
     server_set_layer(x->server, NULL, NULL);
     buf_clear(&x->text);
+    free(x->rows);
     free(x);
 }

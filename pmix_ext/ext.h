@@ -12,6 +12,7 @@
 
 #include "pmi2/server.h"
 #include "pmix_ext/facts.h"
+#include "pmix_ext/rendezvous.h"
 
 #include <time.h>
 
@@ -41,22 +42,29 @@ struct ext_ops {
     /* Show (ext_output) what this rank of a job, or with -1 all of its ranks, write from now
      * on; or not any more.  The job may have ended. */
     void (*watch)(void *host, const char *nspace, int rank, bool on);
+    /* Write to the stdin of those ranks of a job that a tool feeds, if there are any; data
+     * NULL: its end.  ext_pushed is to say when they have taken it.  False: there are none. */
+    bool (*push)(void *host, const char *nspace, const char *data, size_t len);
     /* What ranks that are watched write can be taken again (ext_output_full). */
     void (*output_room)(void *host);
     const struct fact_ops *facts;        /* borrowed */
-    /* A number for the node of a rank, the launcher's own is 0; -1: there is no such rank.
-     * NULL: there is one node. */
-    int (*where)(void *host, const char *job, uint32_t rank);
     /* Have that done to a rank of a job, or (-1) to all of it.  False: there is no such, or it
      * has ended. */
     bool (*order)(void *host, const char *job, int rank, const struct ext_order *order);
-    /* Look at a file of the node with that number (where), and say by ext_looked what there
-     * was.  NULL: never. */
-    void (*look)(void *host, int at, unsigned number, const char *path);
+    /* Look at a file of a node (-1: of the launcher's host, which has no ranks), and say by
+     * ext_looked what there was.  NULL: never. */
+    void (*look)(void *host, int node, unsigned number, const char *path);
     /* A line for a log, without its end, safe to show; nspace: who says it.  0, or an errno;
      * ENOTSUP: there is no such log. */
     int (*log)(void *host, enum ext_log to, int priority, const char *nspace, const char *line,
                size_t len);
+    /* The servers of this host that a process of this user may know, malloc'ed; their
+     * number, or -1: no memory.  What is not known of one is zero or "". */
+    int (*servers)(void *host, uid_t uid, struct rendezvous **list);
+    /* NULL but for a resident server (pmi2_server), which runs no job: it serves what can be
+     * said about servers and jobs alone, and all else answers NOT_SUPPORTED.  Appends the ids
+     * of the jobs that a process of this user may know, with commas. */
+    void (*known_jobs)(void *host, uid_t uid, struct buf *list);
 };
 
 /* Adds its commands to the server, which it is then a part of.  NULL and e. */
@@ -73,6 +81,8 @@ void        ext_free(struct ext *x);
 /* A rank that is watched has written bytes; len 0: it writes no more. */
 void        ext_output(struct ext *x, const char *nspace, int rank, bool errors,
                        const char *data, size_t len);
+/* What ops.push was given last for that job is written, or nobody reads it any more. */
+void        ext_pushed(struct ext *x, const char *nspace);
 /* Ranks that are watched are to wait, until ops.output_room. */
 bool        ext_output_full(const struct ext *x);
 /* Bytes that are put aside for connections that do not take them. */
@@ -83,22 +93,25 @@ void ext_looked(struct ext *x, unsigned number, const struct ext_file *file);
 /* --- what happens, told to those who have asked for such events (PROTOCOL.md, "Events of
  * the launcher") --- */
 
+struct ext_rank {
+    const char *job;
+    int         rank, node;              /* node: as facts.h numbers them */
+};
 struct ext_end {                         /* of a process */
     int         wstatus;                 /* as wait4 gave it */
     bool        inside;                  /* between PMI's init and finalize */
     bool        aborted;                 /* it had called abort */
     bool        commanded;               /* its end was ordered */
-    const char *node;                    /* where it was */
 };
 /* The first ranks of a job are started; then all of them are. */
 void ext_job_started(struct ext *x, const char *job);
 void ext_job_launched(struct ext *x, const char *job);
-void ext_rank_not_started(struct ext *x, const char *job, int rank, const char *why);
+void ext_rank_not_started(struct ext *x, const struct ext_rank *r, const char *why);
 /* It has called abort. */
-void ext_rank_aborts(struct ext *x, const char *job, int rank, int code, const char *text);
-void ext_rank_ended(struct ext *x, const char *job, int rank, const struct ext_end *how);
+void ext_rank_aborts(struct ext *x, const struct ext_rank *r, int code, const char *text);
+void ext_rank_ended(struct ext *x, const struct ext_rank *r, const struct ext_end *how);
 /* It has gone with its node, which is told before. */
-void ext_rank_lost(struct ext *x, const char *job, int rank, const char *node);
+void ext_rank_lost(struct ext *x, const struct ext_rank *r);
 void ext_node_lost(struct ext *x, const char *node);
 /* All its ranks have ended, with this exit status as a whole. */
 void ext_job_ended(struct ext *x, const char *job, int status);

@@ -1,266 +1,12 @@
 /* info_keys.c - the keys of info.h, each with its realm, type and function.  (PMIx standard
  * 4.2, "Reserved keys"; types as in libpmix 4.2.2.) */
-#include "pmix_ext/info.h"
+#include "pmix_ext/info_impl.h"
 
 #include "pmix_ext/serve.h"
 #include "pmix_ext/value.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* --- values ------------------------------------------------------------ */
-
-static pmix_status_t give_u32(pmix_value_t *v, uint32_t n)
-{
-    v->data.uint32 = n;
-    return PMIX_SUCCESS;
-}
-
-static pmix_status_t give_rank(pmix_value_t *v, pmix_rank_t rank)
-{
-    v->data.rank = rank;
-    return PMIX_SUCCESS;
-}
-
-/* Ranks of one node are numbered with 16 bits. */
-static pmix_status_t give_u16(pmix_value_t *v, uint32_t n)
-{
-    if (n > UINT16_MAX)
-        return PMIX_ERR_NOT_FOUND;
-    v->data.uint16 = (uint16_t)n;
-    return PMIX_SUCCESS;
-}
-
-static pmix_status_t give_text(pmix_value_t *v, const char *text)
-{
-    if (!text)
-        return PMIX_ERR_NOT_FOUND;
-    v->data.string = strdup(text);
-    return v->data.string ? PMIX_SUCCESS : PMIX_ERR_NOMEM;
-}
-
-/* Takes what the buffer has. */
-static pmix_status_t give_buf(pmix_value_t *v, struct buf *text)
-{
-    pmix_status_t status = text->failed ? PMIX_ERR_NOMEM
-                                        : give_text(v, text->len ? buf_bytes(text) : "");
-
-    buf_clear(text);
-    return status;
-}
-
-static pmix_status_t give_proc(pmix_value_t *v, const char *nspace, pmix_rank_t rank)
-{
-    pmix_proc_t *p = calloc(1, sizeof *p);
-
-    if (!p)
-        return PMIX_ERR_NOMEM;
-    strncpy(p->nspace, nspace, sizeof p->nspace - 1);
-    p->rank = rank;
-    v->data.proc = p;
-    return PMIX_SUCCESS;
-}
-
-/* --- of a rank --------------------------------------------------------- */
-
-static pmix_status_t get_rank(struct ext *x, const struct info_of *of, pmix_value_t *v)
-{
-    (void)x;
-    return give_rank(v, of->rank);
-}
-
-static pmix_status_t get_procid(struct ext *x, const struct info_of *of, pmix_value_t *v)
-{
-    (void)x;
-    return give_proc(v, of->job.nspace, of->rank);
-}
-
-static pmix_status_t get_global_rank(struct ext *x, const struct info_of *of, pmix_value_t *v)
-{
-    (void)x;
-    return give_rank(v, of->job.offset + of->rank);
-}
-
-static pmix_status_t get_app_rank(struct ext *x, const struct info_of *of, pmix_value_t *v)
-{
-    struct fact_app app;
-
-    if (!x->ops.facts->app(x->host, of->job.of, of->app, &app))
-        return PMIX_ERR_NOT_FOUND;
-    return give_rank(v, of->rank - (unsigned)app.first);
-}
-
-/* Ranks of the job on the node with a number below this one. */
-static uint32_t ranks_below(struct ext *x, const struct fact_job *job, int node, uint32_t rank)
-{
-    struct fact_run run;
-    uint32_t n = 0;
-
-    for (size_t i = 0; x->ops.facts->run(x->host, job->of, i, &run); i++)
-        if (run.node == node && (unsigned)run.first < rank)
-            n += rank - (unsigned)run.first < (unsigned)run.n ? rank - (unsigned)run.first
-                                                              : (unsigned)run.n;
-    return n;
-}
-
-static pmix_status_t get_local_rank(struct ext *x, const struct info_of *of, pmix_value_t *v)
-{
-    return give_u16(v, ranks_below(x, &of->job, of->node, of->rank));
-}
-
-/* Behind those of jobs that are older. */
-static pmix_status_t get_node_rank(struct ext *x, const struct info_of *of, pmix_value_t *v)
-{
-    uint32_t n = ranks_below(x, &of->job, of->node, of->rank);
-    struct fact_job j;
-
-    for (size_t i = 0; x->ops.facts->job(x->host, i, &j) && j.of != of->job.of; i++)
-        n += ranks_below(x, &j, of->node, UINT32_MAX);
-    return give_u16(v, n);
-}
-
-static void look(struct ext *x, const struct info_of *of, struct fact_rank *out)
-{
-    x->ops.facts->rank(x->host, of->job.of, (int)of->rank, out);
-    if (of->seen && !out->ended) {
-        out->pid = of->seen->pid;
-        out->state = of->seen->state;
-    }
-}
-
-static pmix_status_t get_pid(struct ext *x, const struct info_of *of, pmix_value_t *v)
-{
-    struct fact_rank r;
-
-    look(x, of, &r);
-    v->data.pid = r.pid;
-    return r.pid ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
-}
-
-static pmix_status_t get_state(struct ext *x, const struct info_of *of, pmix_value_t *v)
-{
-    struct fact_rank r;
-
-    look(x, of, &r);
-    v->data.state = r.state;
-    return PMIX_SUCCESS;
-}
-
-static pmix_status_t get_exit_code(struct ext *x, const struct info_of *of, pmix_value_t *v)
-{
-    struct fact_rank r;
-
-    look(x, of, &r);
-    v->data.integer = r.exit_code;
-    return r.ended ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
-}
-
-static pmix_status_t get_reincarnation(struct ext *x, const struct info_of *of,
-                                       pmix_value_t *v)
-{
-    (void)x;
-    (void)of;
-    return give_u32(v, 0);               /* nothing here is started twice */
-}
-
-/* --- of a node --------------------------------------------------------- */
-
-static pmix_status_t get_hostname(struct ext *x, const struct info_of *of, pmix_value_t *v)
-{
-    struct fact_node node;
-
-    if (!x->ops.facts->node(x->host, of->node, &node))
-        return PMIX_ERR_NOT_FOUND;
-    return give_text(v, node.name);
-}
-
-static pmix_status_t get_aliases(struct ext *x, const struct info_of *of, pmix_value_t *v)
-{
-    struct fact_node node;
-
-    if (!x->ops.facts->node(x->host, of->node, &node))
-        return PMIX_ERR_NOT_FOUND;
-    return give_text(v, node.alias);
-}
-
-static pmix_status_t get_nodeid(struct ext *x, const struct info_of *of, pmix_value_t *v)
-{
-    struct fact_node node;
-
-    if (!x->ops.facts->node(x->host, of->node, &node))
-        return PMIX_ERR_NOT_FOUND;
-    return give_u32(v, (uint32_t)of->node);
-}
-
-static pmix_status_t get_local_size(struct ext *x, const struct info_of *of, pmix_value_t *v)
-{
-    return give_u32(v, ranks_below(x, &of->job, of->node, UINT32_MAX));
-}
-
-static pmix_status_t get_node_size(struct ext *x, const struct info_of *of, pmix_value_t *v)
-{
-    struct fact_job j;
-    uint32_t n = 0;
-
-    for (size_t i = 0; x->ops.facts->job(x->host, i, &j); i++)
-        n += ranks_below(x, &j, of->node, UINT32_MAX);
-    return give_u32(v, n);
-}
-
-static pmix_status_t get_local_peers(struct ext *x, const struct info_of *of, pmix_value_t *v)
-{
-    struct buf text = BUF_INIT;
-    struct fact_run run;
-
-    for (size_t i = 0; x->ops.facts->run(x->host, of->job.of, i, &run); i++)
-        for (int k = 0; run.node == of->node && k < run.n; k++)
-            buf_printf(&text, "%s%d", text.len ? "," : "", run.first + k);
-    if (!text.len && !text.failed)
-        return PMIX_ERR_NOT_FOUND;
-    return give_buf(v, &text);
-}
-
-static pmix_status_t get_local_leader(struct ext *x, const struct info_of *of, pmix_value_t *v)
-{
-    struct fact_run run;
-
-    for (size_t i = 0; x->ops.facts->run(x->host, of->job.of, i, &run); i++)
-        if (run.node == of->node)
-            return give_rank(v, (pmix_rank_t)run.first);
-    return PMIX_ERR_NOT_FOUND;
-}
-
-static void add_procs(struct ext *x, const struct fact_job *j, int node, pmix_proc_t **to)
-{
-    struct fact_run run;
-
-    for (size_t i = 0; x->ops.facts->run(x->host, j->of, i, &run); i++)
-        for (int k = 0; run.node == node && k < run.n; k++, ++*to) {
-            strncpy((*to)->nspace, j->nspace, sizeof (*to)->nspace - 1);
-            (*to)->rank = (pmix_rank_t)(run.first + k);
-        }
-}
-
-static pmix_status_t get_local_procs(struct ext *x, const struct info_of *of, pmix_value_t *v)
-{
-    pmix_data_array_t *a = calloc(1, sizeof *a);
-    pmix_proc_t *at;
-    struct fact_job j;
-    pmix_value_t n;
-
-    get_node_size(x, of, &n);
-    at = calloc(n.data.uint32 + 1, sizeof *at);
-    if (!a || !at) {
-        free(a);
-        free(at);
-        return PMIX_ERR_NOMEM;
-    }
-    *a = (pmix_data_array_t){ .type = PMIX_PROC, .size = n.data.uint32, .array = at };
-    v->data.darray = a;
-    for (size_t i = 0; x->ops.facts->job(x->host, i, &j); i++)
-        add_procs(x, &j, of->node, &at);
-    return PMIX_SUCCESS;
-}
 
 /* --- of a program ------------------------------------------------------ */
 
@@ -269,7 +15,7 @@ static pmix_status_t get_appnum(struct ext *x, const struct info_of *of, pmix_va
     (void)x;
     if (of->app >= of->job.napps)
         return PMIX_ERR_NOT_FOUND;
-    return give_u32(v, (uint32_t)of->app);
+    return info_give_u32(v, (uint32_t)of->app);
 }
 
 static pmix_status_t get_app_size(struct ext *x, const struct info_of *of, pmix_value_t *v)
@@ -278,7 +24,7 @@ static pmix_status_t get_app_size(struct ext *x, const struct info_of *of, pmix_
 
     if (!x->ops.facts->app(x->host, of->job.of, of->app, &app))
         return PMIX_ERR_NOT_FOUND;
-    return give_u32(v, (uint32_t)app.n);
+    return info_give_u32(v, (uint32_t)app.n);
 }
 
 static pmix_status_t get_app_leader(struct ext *x, const struct info_of *of, pmix_value_t *v)
@@ -287,7 +33,7 @@ static pmix_status_t get_app_leader(struct ext *x, const struct info_of *of, pmi
 
     if (!x->ops.facts->app(x->host, of->job.of, of->app, &app))
         return PMIX_ERR_NOT_FOUND;
-    return give_rank(v, (pmix_rank_t)app.first);
+    return info_give_rank(v, (pmix_rank_t)app.first);
 }
 
 /* Words with blanks between them; blanks and what a shell minds are not marked. */
@@ -305,7 +51,7 @@ static pmix_status_t get_app_argv(struct ext *x, const struct info_of *of, pmix_
     if (!x->ops.facts->app(x->host, of->job.of, of->app, &app))
         return PMIX_ERR_NOT_FOUND;
     add_words(&app, &text);
-    return give_buf(v, &text);
+    return info_give_buf(v, &text);
 }
 
 static pmix_status_t get_wdir(struct ext *x, const struct info_of *of, pmix_value_t *v)
@@ -314,7 +60,7 @@ static pmix_status_t get_wdir(struct ext *x, const struct info_of *of, pmix_valu
 
     if (!x->ops.facts->app(x->host, of->job.of, of->app, &app))
         return PMIX_ERR_NOT_FOUND;
-    return give_text(v, app.wdir);
+    return info_give_text(v, app.wdir);
 }
 
 /* --- of a job ---------------------------------------------------------- */
@@ -322,25 +68,25 @@ static pmix_status_t get_wdir(struct ext *x, const struct info_of *of, pmix_valu
 static pmix_status_t get_nspace(struct ext *x, const struct info_of *of, pmix_value_t *v)
 {
     (void)x;
-    return give_text(v, of->job.nspace);
+    return info_give_text(v, of->job.nspace);
 }
 
 static pmix_status_t get_job_size(struct ext *x, const struct info_of *of, pmix_value_t *v)
 {
     (void)x;
-    return give_u32(v, (uint32_t)of->job.size);
+    return info_give_u32(v, (uint32_t)of->job.size);
 }
 
 static pmix_status_t get_napps(struct ext *x, const struct info_of *of, pmix_value_t *v)
 {
     (void)x;
-    return give_u32(v, (uint32_t)of->job.napps);
+    return info_give_u32(v, (uint32_t)of->job.napps);
 }
 
 static pmix_status_t get_offset(struct ext *x, const struct info_of *of, pmix_value_t *v)
 {
     (void)x;
-    return give_rank(v, of->job.offset);
+    return info_give_rank(v, of->job.offset);
 }
 
 static pmix_status_t get_parent(struct ext *x, const struct info_of *of, pmix_value_t *v)
@@ -348,7 +94,7 @@ static pmix_status_t get_parent(struct ext *x, const struct info_of *of, pmix_va
     (void)x;
     if (!of->job.parent)
         return PMIX_ERR_NOT_FOUND;
-    return give_proc(v, of->job.parent, (pmix_rank_t)of->job.parent_rank);
+    return info_give_proc(v, of->job.parent, (pmix_rank_t)of->job.parent_rank);
 }
 
 static pmix_status_t get_spawned(struct ext *x, const struct info_of *of, pmix_value_t *v)
@@ -367,14 +113,14 @@ static pmix_status_t get_cmd_line(struct ext *x, const struct info_of *of, pmix_
         buf_str(&text, i ? " : " : "");
         add_words(&app, &text);
     }
-    return give_buf(v, &text);
+    return info_give_buf(v, &text);
 }
 
 static pmix_status_t get_anl_map(struct ext *x, const struct info_of *of, pmix_value_t *v)
 {
     struct job *j = job_named(x->server, of->job.nspace);
 
-    return give_text(v, j ? job_mapping(j) : NULL);
+    return info_give_text(v, j ? job_mapping(j) : NULL);
 }
 
 static pmix_status_t get_node_list(struct ext *x, const struct info_of *of, pmix_value_t *v)
@@ -387,7 +133,7 @@ static pmix_status_t get_node_list(struct ext *x, const struct info_of *of, pmix
         return PMIX_ERR_NOMEM;
     info_node_names(x, has, n, &text);
     free(has);
-    return give_buf(v, &text);
+    return info_give_buf(v, &text);
 }
 
 /* Ranks of each of these nodes: "0,1;2,3". */
@@ -403,13 +149,13 @@ static pmix_status_t get_proc_map(struct ext *x, const struct info_of *of, pmix_
         return PMIX_ERR_NOMEM;
     for (size_t i = 0; i < n; i++) {
         there.node = (int)i;
-        if (!has[i] || get_local_peers(x, &there, &peers) != PMIX_SUCCESS)
+        if (!has[i] || info_get_local_peers(x, &there, &peers) != PMIX_SUCCESS)
             continue;
         buf_printf(&text, "%s%s", text.len ? ";" : "", peers.data.string);
         free(peers.data.string);
     }
     free(has);
-    return give_buf(v, &text);
+    return info_give_buf(v, &text);
 }
 
 /* --- of all ------------------------------------------------------------ */
@@ -422,7 +168,7 @@ static pmix_status_t get_allocated(struct ext *x, const struct info_of *of, pmix
     (void)of;
     for (int i = 0; x->ops.facts->node(x->host, i, &node); i++)
         buf_printf(&text, "%s%s", i ? "," : "", node.name);
-    return give_buf(v, &text);
+    return info_give_buf(v, &text);
 }
 
 static pmix_status_t get_num_allocated(struct ext *x, const struct info_of *of,
@@ -434,7 +180,7 @@ static pmix_status_t get_num_allocated(struct ext *x, const struct info_of *of,
     (void)of;
     while (x->ops.facts->node(x->host, (int)n, &node))
         n++;
-    return give_u32(v, n);
+    return info_give_u32(v, n);
 }
 
 static pmix_status_t get_num_nodes(struct ext *x, const struct info_of *of, pmix_value_t *v)
@@ -451,7 +197,7 @@ static pmix_status_t get_num_nodes(struct ext *x, const struct info_of *of, pmix
     for (size_t i = 0; i < n; i++)
         used += has[i];
     free(has);
-    return give_u32(v, used);
+    return info_give_u32(v, used);
 }
 
 static pmix_status_t get_slots(struct ext *x, const struct info_of *of, pmix_value_t *v)
@@ -462,7 +208,7 @@ static pmix_status_t get_slots(struct ext *x, const struct info_of *of, pmix_val
     for (int i = 0; x->ops.facts->node(x->host, i, &node); i++)
         if (of->realm != INFO_NODE || i == of->node)
             n += (uint32_t)node.slots;
-    return give_u32(v, n);
+    return info_give_u32(v, n);
 }
 
 /* As the user has said (-usize), or all slots; never less than what runs, as slots are no
@@ -473,23 +219,23 @@ static pmix_status_t get_universe(struct ext *x, const struct info_of *of, pmix_
     uint32_t ranks = 0;
 
     if (of->job.of && of->job.universe > 0)
-        return give_u32(v, (uint32_t)of->job.universe);
+        return info_give_u32(v, (uint32_t)of->job.universe);
     get_slots(x, &(struct info_of){ .realm = INFO_SESSION }, v);
     for (size_t i = 0; x->ops.facts->job(x->host, i, &j); i++)
         ranks += (uint32_t)j.size;
-    return give_u32(v, ranks > v->data.uint32 ? ranks : v->data.uint32);
+    return info_give_u32(v, ranks > v->data.uint32 ? ranks : v->data.uint32);
 }
 
 static pmix_status_t get_uid(struct ext *x, const struct info_of *of, pmix_value_t *v)
 {
     (void)of;
-    return give_u32(v, x->server->options.uid);
+    return info_give_u32(v, x->server->options.uid);
 }
 
 static pmix_status_t get_gid(struct ext *x, const struct info_of *of, pmix_value_t *v)
 {
     (void)of;
-    return give_u32(v, x->server->options.gid);
+    return info_give_u32(v, x->server->options.gid);
 }
 
 #define RANK     (1u << INFO_RANK)
@@ -502,24 +248,24 @@ static pmix_status_t get_gid(struct ext *x, const struct info_of *of, pmix_value
 #define LIST     .list = true
 
 const struct info_key info_keys[] = {
-    { PMIX_RANK, RANK, PMIX_PROC_RANK, .get = get_rank },
-    { PMIX_PROCID, RANK, PMIX_PROC, .get = get_procid },
-    { PMIX_GLOBAL_RANK, RANK, PMIX_PROC_RANK, .get = get_global_rank },
-    { PMIX_APP_RANK, RANK, PMIX_PROC_RANK, .get = get_app_rank },
-    { PMIX_LOCAL_RANK, RANK, PMIX_UINT16, .get = get_local_rank },
-    { PMIX_NODE_RANK, RANK, PMIX_UINT16, .get = get_node_rank },
-    { PMIX_PROC_PID, RANK, PMIX_PID, SEEN, .get = get_pid },
-    { PMIX_PROC_STATE_STATUS, RANK, PMIX_PROC_STATE, SEEN, .get = get_state },
-    { PMIX_EXIT_CODE, RANK, PMIX_INT, .get = get_exit_code },
-    { PMIX_REINCARNATION, RANK, PMIX_UINT32, .get = get_reincarnation },
-    { PMIX_HOSTNAME, RANK | NODE, PMIX_STRING, ALONE, .get = get_hostname },
-    { PMIX_NODEID, RANK | NODE, PMIX_UINT32, ALONE, .get = get_nodeid },
-    { PMIX_HOSTNAME_ALIASES, NODE, PMIX_STRING, ALONE, .get = get_aliases },
-    { PMIX_LOCAL_SIZE, NODE, PMIX_UINT32, .get = get_local_size },
-    { PMIX_NODE_SIZE, NODE, PMIX_UINT32, ALONE, .get = get_node_size },
-    { PMIX_LOCAL_PEERS, NODE, PMIX_STRING, LIST, .get = get_local_peers },
-    { PMIX_LOCAL_PROCS, NODE, PMIX_DATA_ARRAY, ALONE, .get = get_local_procs },
-    { PMIX_LOCALLDR, NODE, PMIX_PROC_RANK, .get = get_local_leader },
+    { PMIX_RANK, RANK, PMIX_PROC_RANK, .get = info_get_rank },
+    { PMIX_PROCID, RANK, PMIX_PROC, .get = info_get_procid },
+    { PMIX_GLOBAL_RANK, RANK, PMIX_PROC_RANK, .get = info_get_global_rank },
+    { PMIX_APP_RANK, RANK, PMIX_PROC_RANK, .get = info_get_app_rank },
+    { PMIX_LOCAL_RANK, RANK, PMIX_UINT16, .get = info_get_local_rank },
+    { PMIX_NODE_RANK, RANK, PMIX_UINT16, .get = info_get_node_rank },
+    { PMIX_PROC_PID, RANK, PMIX_PID, SEEN, .get = info_get_pid },
+    { PMIX_PROC_STATE_STATUS, RANK, PMIX_PROC_STATE, SEEN, .get = info_get_state },
+    { PMIX_EXIT_CODE, RANK, PMIX_INT, .get = info_get_exit_code },
+    { PMIX_REINCARNATION, RANK, PMIX_UINT32, .get = info_get_reincarnation },
+    { PMIX_HOSTNAME, RANK | NODE, PMIX_STRING, ALONE, .get = info_get_hostname },
+    { PMIX_NODEID, RANK | NODE, PMIX_UINT32, ALONE, .get = info_get_nodeid },
+    { PMIX_HOSTNAME_ALIASES, NODE, PMIX_STRING, ALONE, .get = info_get_aliases },
+    { PMIX_LOCAL_SIZE, NODE, PMIX_UINT32, .get = info_get_local_size },
+    { PMIX_NODE_SIZE, NODE, PMIX_UINT32, ALONE, .get = info_get_node_size },
+    { PMIX_LOCAL_PEERS, NODE, PMIX_STRING, LIST, .get = info_get_local_peers },
+    { PMIX_LOCAL_PROCS, NODE, PMIX_DATA_ARRAY, ALONE, .get = info_get_local_procs },
+    { PMIX_LOCALLDR, NODE, PMIX_PROC_RANK, .get = info_get_local_leader },
     { PMIX_APPNUM, RANK | APP, PMIX_UINT32, .get = get_appnum },
     { PMIX_APP_SIZE, RANK | APP, PMIX_UINT32, .get = get_app_size },
     { PMIX_APPLDR, RANK | APP, PMIX_PROC_RANK, .get = get_app_leader },

@@ -11,8 +11,9 @@
  * - A call whose name ends in _nb returns PMIX_SUCCESS when its callback will run, exactly
  *   once; PMIX_OPERATION_SUCCEEDED when all is done and no callback will run; and any
  *   other status when it failed and no callback will run.
- * - Callbacks run on the library's own thread.  They may call anything with _nb in its
- *   name, and nothing that waits.
+ * - Any thread may call, any number at once.  Callbacks run on a thread of the library's,
+ *   one after the other, in the order in which things came.  They may call everything but
+ *   PMIx_Finalize and PMIx_tool_finalize; while one waits, so do the callbacks behind it.
  * - What a caller hands in stays the caller's, and of an _nb call must stay valid until
  *   the callback.  What a call hands out (results, values, strings that are not const) is
  *   the caller's to free, with the _FREE macro of its type or with free().
@@ -210,7 +211,9 @@ PMIX_EXPORT pmix_status_t PMIx_tool_get_servers(pmix_proc_t *servers[], size_t *
 PMIX_EXPORT pmix_status_t PMIx_tool_set_server(const pmix_proc_t *server, pmix_info_t info[],
                                                size_t ninfo);
 /* Have cbfunc called with the output of procs.  With regcbfunc NULL the call waits, and
- * answers the id (0 or more) or an error (less than 0). */
+ * answers the id (0 or more) or an error (less than 0).  One proc without nspace, with all ranks (PMIX_RANK_WILDCARD), stands for
+ * the jobs that this process spawns with PMIX_FWD_STDOUT or PMIX_FWD_STDERR, from their first
+ * byte on; without such a pull it is written to this process's own stdout and stderr. */
 PMIX_EXPORT pmix_status_t PMIx_IOF_pull(const pmix_proc_t procs[], size_t nprocs,
                                         const pmix_info_t directives[], size_t ndirs,
                                         pmix_iof_channel_t channel, pmix_iof_cbfunc_t cbfunc,

@@ -66,20 +66,20 @@ unsigned long long rendezvous_start_of(pid_t pid)
     return start;
 }
 
-static bool lives(const struct rendezvous *r)
+bool rendezvous_lives(const struct rendezvous *r)
 {
     return r->start && rendezvous_start_of(r->pid) == r->start;
 }
 
 /* --- writing ----------------------------------------------------------- */
 
-static int write_file(const char *path, const char *text, int len)
+static int write_file(const char *path, const char *text, int len, mode_t mode)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644), bad;
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600), bad;
 
     if (fd < 0)
         return -1;
-    bad = write(fd, text, (size_t)len) != len;
+    bad = fchmod(fd, mode) < 0 || write(fd, text, (size_t)len) != len;
     if (close(fd) < 0 || bad) {
         unlink(path);
         return -1;
@@ -93,7 +93,7 @@ int rendezvous_write(struct rendezvous *r, const char *entry, struct err *e)
     struct rendezvous old;
     int len;
 
-    if (rendezvous_read(entry, &old, NULL) > 0 && lives(&old) && old.pid != r->pid)
+    if (rendezvous_read(entry, &old, NULL) > 0 && rendezvous_lives(&old) && old.pid != r->pid)
         return err_set(e, ERR_OTHER, "%s: the server with pid %d runs already", entry,
                        (int)old.pid);
     r->start = rendezvous_start_of(r->pid);
@@ -101,12 +101,13 @@ int rendezvous_write(struct rendezvous *r, const char *entry, struct err *e)
     r->gid = getegid();
     r->created = time(NULL);
     len = snprintf(text, sizeof text, "proto=1\nuri=unix:%s\nhost=%s\nnspace=%s\npid=%d\n"
-                   "start=%llu\nuid=%u\ngid=%u\ncreated=%lld\nsystem=%d\nversion=" VERSION "\n",
-                   r->socket, r->host, r->nspace, (int)r->pid, r->start, (unsigned)r->uid,
-                   (unsigned)r->gid, r->created, r->system);
+                   "start=%llu\nuid=%u\ngid=%u\ncreated=%lld\nsystem=%d\nresident=%d\n"
+                   "version=" VERSION "\n", r->socket, r->host, r->nspace, (int)r->pid, r->start,
+                   (unsigned)r->uid, (unsigned)r->gid, r->created, r->system, r->resident);
     snprintf(fresh, sizeof fresh, "%s.new", entry);
     unlink(fresh);                       /* of one that was killed while it wrote */
-    if (len >= ENTRY || write_file(fresh, text, len) < 0 || rename(fresh, entry) < 0)
+    if (len >= ENTRY || write_file(fresh, text, len, r->system ? 0644 : 0600) < 0 ||
+        rename(fresh, entry) < 0)
         return err_set(e, ERR_OTHER, "cannot write %s: %s", entry, strerror(errno));
     return 0;
 }
@@ -165,6 +166,8 @@ static void take_line(struct rendezvous *r, const char *key, const char *value)
         r->created = strtoll(value, NULL, 10);
     else if (!strcmp(key, "system"))
         r->system = *value == '1';
+    else if (!strcmp(key, "resident"))
+        r->resident = *value == '1';
 }
 
 int rendezvous_read(const char *entry, struct rendezvous *r, struct err *e)
@@ -223,7 +226,7 @@ static bool take_entry(const char *folder, const char *name, struct rendezvous *
     snprintf(path, sizeof path, "%s/%s", folder, name);
     if (rendezvous_read(path, r, NULL) <= 0)
         return false;
-    if (lives(r))
+    if (rendezvous_lives(r))
         return true;
     if (r->uid == geteuid()) {           /* it was killed */
         snprintf(socket, sizeof socket, "%s.s", path);
@@ -247,11 +250,13 @@ int rendezvous_list(bool system, struct rendezvous **list, struct err *e)
         snprintf(folder, sizeof folder, "%.*s", RUNDIR_PATH - 1, given);
     else
         rundir_folder(system, folder, sizeof folder);
-    if (*folder && !rundir_is_safe(folder, system))
-        return err_set(e, ERR_OTHER, "%s: others can write there", folder);
-    dir = *folder ? opendir(folder) : NULL;
-    if (!dir)
+    if (access(folder, F_OK) < 0 && errno == ENOENT)
         return 0;
+    if (!rundir_is_safe(folder, system))
+        return err_set(e, ERR_OTHER, "%s: others can write there", folder);
+    dir = opendir(folder);
+    if (!dir)
+        return err_set(e, ERR_OTHER, "%s: %s", folder, strerror(errno));
     *list = malloc(RENDEZVOUS_MOST * sizeof **list);
     while (*list && n < RENDEZVOUS_MOST && (d = readdir(dir)))
         if (is_entry(d->d_name, host, system) && take_entry(folder, d->d_name, &(*list)[n]))
@@ -261,4 +266,12 @@ int rendezvous_list(bool system, struct rendezvous **list, struct err *e)
         return err_set(e, ERR_NOMEM, "no memory for a list of servers");
     qsort(*list, (size_t)n, sizeof **list, by_age);
     return n;
+}
+
+void rendezvous_tidy(void)
+{
+    struct rendezvous *list;
+
+    rendezvous_list(false, &list, NULL);
+    free(list);
 }

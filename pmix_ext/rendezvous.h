@@ -29,6 +29,7 @@ struct rendezvous {
     gid_t     gid;
     long long created;                   /* seconds since 1970 */
     bool      system;
+    bool      resident;                  /* a pmi2_server's: it runs no ranks */
 };
 
 /* The folder for entries of this kind, made if it is a user's.  0, or -1 and e. */
@@ -41,6 +42,11 @@ int rendezvous_paths(const char *folder, const char *host, pid_t pid, bool syste
 int rendezvous_write(struct rendezvous *r, const char *entry, struct err *e);
 /* Remove the entry and socket of a launcher on this host that has ended. */
 void rendezvous_sweep(pid_t pid);
+/* Remove the entries and sockets of our own launchers on this host that were killed together
+ * with whoever would have swept. */
+void rendezvous_tidy(void);
+/* Its process lives, and is still the same. */
+bool rendezvous_lives(const struct rendezvous *r);
 /* When a process began, in clock ticks since boot; 0: there is no such. */
 unsigned long long rendezvous_start_of(pid_t pid);
 /* One entry, whatever its name: 1; 0: there is none; -1 and e: there is one, but it cannot

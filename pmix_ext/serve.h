@@ -32,7 +32,8 @@ struct session {                         /* what the layer knows of a connection
     bool         payload;                /* it takes bytes behind a frame */
     struct parts_list parts;             /* owned: replies that are on their way */
     double       log_at, log_left;       /* pmix-log: when it came last; bytes it may write */
-    int          at;                     /* where it is: the same number, the same node */
+    int          at;                     /* its node, for events, once placed */
+    bool         placed;
     TAILQ_ENTRY(session) in_listening;   /* while it has registrations */
     struct registrations registrations;  /* owned */
     size_t       nregistrations, last_registration;  /* how many; the last id */
@@ -46,6 +47,8 @@ TAILQ_HEAD(sessions, session);
 
 struct pull;
 TAILQ_HEAD(pulls, pull);
+struct push;
+TAILQ_HEAD(pushes, push);
 struct failure;                          /* event_system.c */
 TAILQ_HEAD(failures, failure);
 struct data;
@@ -78,6 +81,7 @@ struct ext {
     size_t          ngathered;
     struct pulls    pulls;               /* owned: of output */
     unsigned        pull_id;             /* of the last one */
+    struct pushes   pushes;              /* owned: to stdin, in order */
     struct sessions listening;           /* those that have asked for events */
     struct events   kept;                /* owned: for those who ask later */
     size_t          nkept, kept_bytes;
@@ -91,6 +95,7 @@ struct ext {
     struct starters    starters;         /* owned: pmix-spawn under way */
     int             owners;              /* tools that have published, as numbers below 0 */
     struct buf      text;                /* a reply's, until it is made */
+    struct command *rows;                /* owned: of a resident server; or NULL */
 };
 
 static inline struct ext *ext_of(const struct request *rq)
@@ -114,6 +119,11 @@ enum outcome reply_json(struct request *rq, int field, json_t *value, struct err
 /* serve_iof.c: a connection ends; it can take more. */
 void iof_forget(struct session *s);
 void iof_drained(struct session *s);
+/* serve_push.c */
+void push_job_gone(struct ext *x, const struct job *j);
+void pushes_clear(struct ext *x);
+/* Who asks for this gets what all ranks of a job write, as pull number 0. */
+void iof_forward(struct request *rq, struct job *j, unsigned channels);
 /* The job of that name: "" or NULL the caller's own; else one that is connected to it, for a
  * tool any.  NULL, *status and e. */
 struct job *ext_job_for(struct request *rq, const char *nspace, pmix_status_t *status,
@@ -147,11 +157,16 @@ void spawns_clear(struct ext *x);
 /* The node that the caller is on; -1: none that has ranks. */
 int session_node(const struct session *s);
 
+/* serve_resident.c: the rows of a resident server, malloc'ed; NULL: no memory. */
+struct command *ext_resident_rows(void);
+/* Whether this server serves a command; a resident one does not serve all. */
+bool ext_serves(const struct ext *x, const struct command *row);
+
 command_fn ext_tool_connect, ext_capabilities, ext_query, ext_resolve_peers,
-           ext_resolve_nodes, ext_log, ext_iof_pull, ext_iof_deregister;
+           ext_resolve_nodes, ext_log, ext_iof_pull, ext_iof_deregister, ext_iof_push;
 command_fn ext_event_register, ext_event_deregister, ext_notify, ext_job_control, ext_monitor,
            ext_heartbeat;
 command_fn ext_put, ext_commit, ext_get, ext_fence, ext_publish, ext_lookup, ext_unpublish,
-           ext_spawn, ext_connect, ext_disconnect;
+           ext_spawn, ext_connect, ext_disconnect, ext_servers;
 
 #endif

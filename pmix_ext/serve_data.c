@@ -8,6 +8,7 @@
 #include "pmix_ext/data.h"
 #include "pmix_ext/directives.h"
 #include "pmix_ext/info.h"
+#include "pmix_ext/support.h"
 #include "pmix_ext/value.h"
 
 #include <stdlib.h>
@@ -219,6 +220,11 @@ static const struct directive_rule get_rules[] = {
     { 0 }
 };
 
+bool get_attribute(size_t i, const char **key, pmix_data_type_t *type)
+{
+    return directive_at(get_rules, i, key, type);
+}
+
 /* Whether the answer is made, with the value that is there or the status that says why there
  * is none. */
 static bool settle(struct ext *x, struct request *rq, const struct getting *g, enum look look,
@@ -336,7 +342,7 @@ enum outcome ext_get(struct request *rq, struct err *e)
     const struct value *arg = rq->arg;
     struct getting g = { .rank = PMIX_RANK_UNDEF, .key = arg[GET_KEY].s };
     struct session *s = session_of(rq, e);
-    struct directives infos = { 0 };
+    struct infos infos = { 0 };
     pmix_status_t status;
     enum outcome o;
 
@@ -356,7 +362,7 @@ enum outcome ext_get(struct request *rq, struct err *e)
     if (status == PMIX_SUCCESS)
         status = directives_take(&infos, "infos", get_rules, &g, e);
     o = status == PMIX_SUCCESS ? get(rq, &g, e) : ext_refuse(rq, status);
-    directives_clear(&infos);
+    infos_clear(&infos);
     return o;
 }
 

@@ -126,7 +126,7 @@ static enum outcome raise_event(struct request *rq, struct session *s, const str
     ev->status = (pmix_status_t)rq->arg[NOTIFY_STATUS].n;
     memcpy(ev->source.nspace, s->who.nspace, sizeof s->who.nspace);
     ev->source.rank = s->who.rank;
-    ev->at = s->at;
+    ev->at = session_node(s);
     events_raise(s->ext, ev);
     return REPLY;
 }

@@ -22,8 +22,11 @@ struct sending {                         /* of one event to any number of connec
 
 /* --- whom -------------------------------------------------------------- */
 
-static struct place place_of(const struct session *s)
+static struct place place_of(struct session *s)
 {
+    if (!s->placed)
+        s->at = session_node(s);
+    s->placed = true;
     return (struct place){ s->who.nspace, s->who.rank, s->at };
 }
 

@@ -7,6 +7,7 @@
 #include "pmix_ext/serve.h"
 
 #include "pmix_ext/directives.h"
+#include "pmix_ext/support.h"
 #include "pmix_ext/value.h"
 
 #include <stdlib.h>
@@ -281,12 +282,17 @@ static bool look_for_missing(struct gathering *g)
 
 struct fence_options { int timeout; };
 
-static const struct directive_rule rules[] = {
+static const struct directive_rule fence_rules[] = {
     DIRECTIVE(PMIX_TIMEOUT, PMIX_INT, struct fence_options, timeout),
     DIRECTIVE_KNOWN(PMIX_COLLECT_DATA, PMIX_BOOL),           /* all of it is here */
     DIRECTIVE_KNOWN(PMIX_COLLECT_GENERATED_JOB_INFO, PMIX_BOOL),
     { 0 }
 };
+
+bool fence_attribute(size_t i, const char **key, pmix_data_type_t *type)
+{
+    return directive_at(fence_rules, i, key, type);
+}
 
 enum { FENCE_PROCS, FENCE_INFOS };
 
@@ -337,7 +343,7 @@ enum outcome ext_fence(struct request *rq, struct err *e)
 {
     const struct value *arg = rq->arg;
     struct fence_options options = { 0 };
-    struct directives infos = { 0 };
+    struct infos infos = { 0 };
     pmix_proc_t *procs = NULL;
     pmix_status_t status;
     size_t n = 0;
@@ -351,14 +357,14 @@ enum outcome ext_fence(struct request *rq, struct err *e)
         return ext_refuse(rq, PMIX_ERR_BAD_PARAM);
     status = directives_read(&infos, arg[FENCE_INFOS].s, arg[FENCE_INFOS].len, "infos", e);
     if (status == PMIX_SUCCESS)
-        status = directives_take(&infos, "infos", rules, &options, e);
+        status = directives_take(&infos, "infos", fence_rules, &options, e);
     if (status != PMIX_SUCCESS)
         o = ext_refuse(rq, status);
     else if (options.timeout < 0)
         o = ext_fail(rq, e, PMIX_ERR_BAD_PARAM, PMIX_TIMEOUT ": %d seconds", options.timeout);
     else
         o = begin(rq, procs, n, options.timeout, e);
-    directives_clear(&infos);
+    infos_clear(&infos);
     value_free_array(PMIX_PROC, procs, n);
     return o;
 }

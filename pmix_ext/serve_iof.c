@@ -444,6 +444,26 @@ enum outcome ext_iof_pull(struct request *rq, struct err *e)
     return await(rq, p, e);
 }
 
+void iof_forward(struct request *rq, struct job *j, unsigned channels)
+{
+    struct session *s = session_of(rq, NULL);
+    struct pull *p = s ? calloc(1, sizeof *p) : NULL;
+    pmix_proc_t *all = p ? calloc(1, sizeof *all) : NULL;
+
+    if (!all) {                          /* the spawn itself is worth more */
+        free(p);
+        return;
+    }
+    memcpy(all->nspace, j->id, sizeof j->id);
+    all->rank = PMIX_RANK_WILDCARD;
+    *p = (struct pull){ .session = s, .procs = all, .nprocs = 1, .channels = channels,
+                        .most = CACHE };
+    TAILQ_INIT(&p->pieces);
+    memcpy(p->nspace, j->id, sizeof p->nspace);
+    TAILQ_INSERT_TAIL(&s->ext->pulls, p, in_ext);
+    watch(p, true);
+}
+
 enum outcome ext_iof_deregister(struct request *rq, struct err *e)
 {
     struct session *s = session_of(rq, e);

@@ -6,6 +6,7 @@
 #include "pmix_ext/serve_name.h"
 
 #include "pmix_ext/directives.h"
+#include "pmix_ext/support.h"
 #include "pmix_ext/value.h"
 
 #include <stdlib.h>
@@ -237,12 +238,17 @@ enum { NOT_WAITING = -1 };
 
 struct options { pmix_data_range_t range; int wait, timeout; };
 
-static const struct directive_rule rules[] = {
+static const struct directive_rule lookup_rules[] = {
     DIRECTIVE(PMIX_RANGE, PMIX_DATA_RANGE, struct options, range),
     DIRECTIVE(PMIX_WAIT, PMIX_INT, struct options, wait),
     DIRECTIVE(PMIX_TIMEOUT, PMIX_INT, struct options, timeout),
     { 0 }
 };
+
+bool lookup_attribute(size_t i, const char **key, pmix_data_type_t *type)
+{
+    return directive_at(lookup_rules, i, key, type);
+}
 
 /* A range limits where is looked; what is for many is one to the name service. */
 static unsigned audiences_of(pmix_data_range_t range)
@@ -255,11 +261,11 @@ static unsigned audiences_of(pmix_data_range_t range)
     return range == PMIX_RANGE_LOCAL ? near : near | 1u << FOR_MANY;
 }
 
-static pmix_status_t take_options(struct lookup *l, const struct directives *infos,
+static pmix_status_t take_options(struct lookup *l, const struct infos *infos,
                                   struct err *e)
 {
     struct options o = { .wait = NOT_WAITING };
-    pmix_status_t status = directives_take(infos, "infos", rules, &o, e);
+    pmix_status_t status = directives_take(infos, "infos", lookup_rules, &o, e);
 
     if (status != PMIX_SUCCESS)
         return status;
@@ -292,7 +298,7 @@ static enum outcome look_up(struct request *rq, char **keys, size_t n, struct se
 {
     const struct value *arg = rq->arg;
     struct lookup *l = lookup_new(s, keys, n);
-    struct directives infos = { 0 };
+    struct infos infos = { 0 };
     pmix_status_t status = PMIX_ERR_NOMEM;
 
     if (l)
@@ -301,7 +307,7 @@ static enum outcome look_up(struct request *rq, char **keys, size_t n, struct se
         err_set(e, ERR_NOMEM, "no memory for a lookup");
     if (status == PMIX_SUCCESS)
         status = take_options(l, &infos, e);
-    directives_clear(&infos);
+    infos_clear(&infos);
     if (status == PMIX_SUCCESS && !request_park(rq, &l->waiters, e))
         status = PMIX_ERR_OUT_OF_RESOURCE;
     if (status != PMIX_SUCCESS) {

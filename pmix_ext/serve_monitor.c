@@ -58,7 +58,7 @@ static void alert(struct monitor *m)
         return;
     ev->status = m->status;
     ev->source = who;
-    ev->at = m->s->at;
+    ev->at = session_node(m->s);
     ev->launcher = true;
     events_raise(m->s->ext, ev);
 }
@@ -89,7 +89,7 @@ static void look(void *who)
     } else if (!m->asked) {
         m->number = ++x->looks;
         m->asked = true;
-        x->ops.look(x->host, m->s->at, m->number, m->path);
+        x->ops.look(x->host, session_node(m->s), m->number, m->path);
     } else {
         judge(m, false);                 /* nobody could look at it in all that time */
     }
@@ -258,7 +258,7 @@ static void first_look(struct monitor *m)
 
     m->number = ++x->looks;
     m->asked = true;
-    x->ops.look(x->host, m->s->at, m->number, m->path);
+    x->ops.look(x->host, session_node(m->s), m->number, m->path);
 }
 
 static pmix_status_t start(struct session *s, const pmix_info_t *what, pmix_status_t status,

@@ -8,6 +8,7 @@
 #include "pmix_ext/serve_name.h"
 
 #include "pmix_ext/directives.h"
+#include "pmix_ext/support.h"
 #include "pmix_ext/value.h"
 
 #include <stdlib.h>
@@ -217,12 +218,17 @@ static enum outcome no_memory(struct request *rq, struct publishing *p, struct e
 
 struct options { pmix_data_range_t range; pmix_persistence_t persistence; };
 
-static const struct directive_rule rules[] = {
+static const struct directive_rule publish_rules[] = {
     DIRECTIVE(PMIX_RANGE, PMIX_DATA_RANGE, struct options, range),
     DIRECTIVE(PMIX_PERSISTENCE, PMIX_PERSIST, struct options, persistence),
     DIRECTIVE_KNOWN(PMIX_TIMEOUT, PMIX_INT),     /* the name server answers in time, or is lost */
     { 0 }
 };
+
+bool publish_attribute(size_t i, const char **key, pmix_data_type_t *type)
+{
+    return directive_at(publish_rules, i, key, type);
+}
 
 static const struct {
     pmix_data_range_t range;
@@ -329,11 +335,11 @@ static pmix_status_t add_item(struct publishing *p, const char *key, enum audien
 /* --- publish ----------------------------------------------------------- */
 
 /* Directives and data come in one array: directives are what the standard has reserved. */
-static pmix_status_t take_directives(struct publishing *p, const struct directives *infos,
+static pmix_status_t take_directives(struct publishing *p, const struct infos *infos,
                                      enum audience *who, struct err *e)
 {
     struct options o = { .range = PMIX_RANGE_SESSION, .persistence = PMIX_PERSIST_APP };
-    pmix_status_t status = directives_take(infos, "infos", rules, &o, e);
+    pmix_status_t status = directives_take(infos, "infos", publish_rules, &o, e);
 
     if (status == PMIX_SUCCESS)
         status = take_range(p, o.range, who, e);
@@ -343,7 +349,7 @@ static pmix_status_t take_directives(struct publishing *p, const struct directiv
 }
 
 /* What is data may be marked as required: that is nothing to the directives. */
-static pmix_status_t take_data(struct publishing *p, struct directives *infos, struct err *e)
+static pmix_status_t take_data(struct publishing *p, struct infos *infos, struct err *e)
 {
     pmix_status_t status = PMIX_SUCCESS;
     enum audience who = FOR_MANY;
@@ -369,7 +375,7 @@ static pmix_status_t take_data(struct publishing *p, struct directives *infos, s
 enum outcome ext_publish(struct request *rq, struct err *e)
 {
     struct session *s = session_of(rq, e);
-    struct directives infos = { 0 };
+    struct infos infos = { 0 };
     struct publishing *p;
     pmix_status_t status;
 
@@ -380,7 +386,7 @@ enum outcome ext_publish(struct request *rq, struct err *e)
         return ext_refuse(rq, status);
     p = publishing_new(s, NAME_PUBLISH, infos.n);
     status = p ? take_data(p, &infos, e) : PMIX_ERR_NOMEM;
-    directives_clear(&infos);
+    infos_clear(&infos);
     if (!p)
         return no_memory(rq, p, e);
     if (status == PMIX_SUCCESS)
@@ -394,7 +400,7 @@ enum outcome ext_publish(struct request *rq, struct err *e)
 enum { UNPUBLISH_KEYS, UNPUBLISH_INFOS };
 
 static pmix_status_t take_keys(struct publishing *p, char **keys, size_t n,
-                               const struct directives *infos, struct err *e)
+                               const struct infos *infos, struct err *e)
 {
     enum audience who = FOR_MANY;
     pmix_status_t status = take_directives(p, infos, &who, e);
@@ -415,7 +421,7 @@ enum outcome ext_unpublish(struct request *rq, struct err *e)
 {
     const struct value *arg = rq->arg;
     struct session *s = session_of(rq, e);
-    struct directives infos = { 0 };
+    struct infos infos = { 0 };
     struct publishing *p = NULL;
     pmix_status_t status;
     char **keys = NULL;
@@ -432,7 +438,7 @@ enum outcome ext_unpublish(struct request *rq, struct err *e)
         status = take_keys(p, keys, n, &infos, e);
     else if (status == PMIX_SUCCESS)
         status = PMIX_ERR_NOMEM;
-    directives_clear(&infos);
+    infos_clear(&infos);
     value_free_array(PMIX_STRING, keys, n);
     if (status == PMIX_SUCCESS)
         return start(rq, p, e);

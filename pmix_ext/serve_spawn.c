@@ -16,6 +16,7 @@ struct starter {                         /* a spawn that is under way */
     TAILQ_ENTRY(starter) in_ext;
     struct ext    *ext;
     struct spawn  *spawn;
+    unsigned       channels;             /* of its output that the caller is to have */
     struct waiters waiters;
 };
 
@@ -92,15 +93,27 @@ static void told(void *who, const char *jobid, const int *codes, size_t n,
     starter_free(s);
 }
 
+/* From the first byte on. */
+static void begun(void *who, struct job *child)
+{
+    struct starter *s = who;
+    struct request *rq = ext_waiting(&s->waiters);
+
+    if (rq && s->channels)
+        iof_forward(rq, child, s->channels);
+}
+
 /* --- the command ------------------------------------------------------- */
 
 enum { SPAWN_INFOS, SPAWN_APPS };
 
-static enum outcome start(struct request *rq, struct spawn_request *want, struct err *e)
+static enum outcome start(struct request *rq, struct spawn_request *want, unsigned channels,
+                          struct err *e)
 {
     struct ext *x = ext_of(rq);
     struct starter *s = calloc(1, sizeof *s);
-    struct spawn_call call = { .parent = rq->conn->job, .told = told, .who = s };
+    struct spawn_call call = { .parent = rq->conn->job, .told = told, .begun = begun,
+                               .who = s };
     struct party who;
 
     if (!s)
@@ -108,6 +121,7 @@ static enum outcome start(struct request *rq, struct spawn_request *want, struct
     conn_party(rq->conn, &who);
     call.rank = who.tool ? -1 : (int)who.rank;
     s->ext = x;
+    s->channels = channels;
     waiters_init(&s->waiters);
     TAILQ_INSERT_TAIL(&x->starters, s, in_ext);
     if (!request_park(rq, &s->waiters, e)) {
@@ -126,7 +140,7 @@ static enum outcome start(struct request *rq, struct spawn_request *want, struct
 enum outcome ext_spawn(struct request *rq, struct err *e)
 {
     const struct value *arg = rq->arg;
-    struct directives infos = { 0 };
+    struct infos infos = { 0 };
     struct spawn_request want = { 0 };
     pmix_app_t *apps = NULL;
     pmix_status_t status;
@@ -139,9 +153,10 @@ enum outcome ext_spawn(struct request *rq, struct err *e)
     status = directives_read(&infos, arg[SPAWN_INFOS].s, arg[SPAWN_INFOS].len, "infos", e);
     if (status == PMIX_SUCCESS)
         status = spawn_translate(&infos, apps, n, &want, e);
-    o = status == PMIX_SUCCESS ? start(rq, &want, e) : ext_refuse(rq, status);
+    o = status == PMIX_SUCCESS ? start(rq, &want, spawn_forwards(&infos), e)
+                              : ext_refuse(rq, status);
     spawn_clear(&want);
-    directives_clear(&infos);
+    infos_clear(&infos);
     value_free_array(PMIX_APP, apps, n);
     return o;
 }

@@ -7,10 +7,11 @@
 
 /* Add the apps to *want, which is to be cleared either way; infos are for all of them.  The
  * status, and e if it is not PMIX_SUCCESS.  Pure; thread-safe. */
-pmix_status_t spawn_translate(const struct directives *infos, const pmix_app_t *apps, size_t n,
+pmix_status_t spawn_translate(const struct infos *infos, const pmix_app_t *apps, size_t n,
                               struct spawn_request *want, struct err *e);
 
-/* The i-th key that is known in an array of infos of a spawn, or NULL. */
-const char *spawn_attribute(size_t i);
+/* Channels (PMIX_FWD_) that the caller wants to read along, as infos of the job say, which
+ * spawn_translate has taken. */
+unsigned spawn_forwards(const struct infos *infos);
 
 #endif

@@ -1,28 +1,32 @@
 /* serve_tool.c - a tool says hello and gets its name (RFC0010); what there is to ask. */
+#include "pmix_ext/pmix_ext_common.h"
 #include "pmix_ext/serve.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { CONNECT_NAME, CONNECT_VERSION, CONNECT_PAYLOAD };
 enum { CONNECT_NSPACE_OUT = 1, CONNECT_RANK_OUT, CONNECT_SERVER_OUT };
 
-static bool name_is_taken(struct ext *x, const char *name)
+/* On the system's server nobody learns the names of another user's tools. */
+static bool name_is_taken(struct ext *x, uid_t uid, const char *name)
 {
     struct session *s;
 
     TAILQ_FOREACH(s, &x->sessions, in_ext)
-        if (s->who.tool && !strcmp(s->who.nspace, name))
+        if (s->who.tool && !strcmp(s->who.nspace, name) &&
+            (!x->ops.known_jobs || s->who.uid == uid))
             return true;
     return job_named(x->server, name) != NULL;
 }
 
 /* tool.<host>.<n>; the host part is cut where it is too long. */
-static void make_name(struct ext *x, char name[LIMIT_JOBID])
+static void make_name(struct ext *x, uid_t uid, char name[LIMIT_JOBID])
 {
     do
         snprintf(name, LIMIT_JOBID, "tool.%.40s.%u", x->ops.hostname(x->host), ++x->tools);
-    while (name_is_taken(x, name));
+    while (name_is_taken(x, uid, name));
 }
 
 enum outcome ext_tool_connect(struct request *rq, struct err *e)
@@ -34,16 +38,17 @@ enum outcome ext_tool_connect(struct request *rq, struct err *e)
     struct session *s;
 
     if (!c->tool)
-        return ext_fail(rq, e, -47, "this is a rank's connection");
+        return ext_fail(rq, e, PMIX_ERR_NOT_SUPPORTED, "this is a rank's connection");
     if (wanted->len >= LIMIT_JOBID || (wanted->len && strpbrk(wanted->s, "; =\t\n")))
-        return ext_fail(rq, e, -27, "name: at most %d bytes without ';', '=' or blank",
+        return ext_fail(rq, e, PMIX_ERR_BAD_PARAM,
+                        "name: at most %d bytes without ';', '=' or blank",
                         LIMIT_JOBID - 1);
-    if (wanted->len && name_is_taken(x, wanted->s))
-        return ext_fail(rq, e, -11, "the name %s is taken", wanted->s);
+    if (wanted->len && name_is_taken(x, c->tool->uid, wanted->s))
+        return ext_fail(rq, e, PMIX_ERR_EXISTS, "the name %s is taken", wanted->s);
     if (wanted->len)
         memcpy(name, wanted->s, wanted->len + 1);
     else
-        make_name(x, name);
+        make_name(x, c->tool->uid, name);
     if (!(s = session_of(rq, e)))
         return FAILED;
     memcpy(s->who.nspace, name, sizeof name);
@@ -64,8 +69,54 @@ enum outcome ext_capabilities(struct request *rq, struct err *e)
     for (size_t i = 0; names && i < server_command_count(s); i++) {
         const char *name = server_command(s, i)->name[WIRE_2];
 
-        if (name && !strncmp(name, "pmix-", 5))
+        if (name && !strncmp(name, "pmix-", 5) && ext_serves(ext_of(rq), server_command(s, i)))
             json_array_append_new(names, json_string(name));
     }
     return reply_json(rq, 1, names, e);
+}
+
+/* --- servers of this host ---------------------------------------------- */
+
+static void add_text(json_t *to, const char *key, const char *text)
+{
+    if (*text)
+        json_object_set_new(to, key, json_string(text));
+}
+
+static json_t *server_json(const struct rendezvous *r)
+{
+    json_t *x = json_object();
+
+    if (!x)
+        return NULL;
+    if (*r->socket)
+        json_object_set_new(x, "uri", json_sprintf("unix:%s", r->socket));
+    add_text(x, "host", r->host);
+    add_text(x, "nspace", r->nspace);
+    json_object_set_new(x, "pid", json_integer(r->pid));
+    json_object_set_new(x, "uid", json_integer(r->uid));
+    json_object_set_new(x, "created", json_integer(r->created));
+    json_object_set_new(x, "kind", json_string(r->system ? "system" : r->resident ? "user"
+                                                                                  : "job"));
+    return x;
+}
+
+enum outcome ext_servers(struct request *rq, struct err *e)
+{
+    struct ext *x = ext_of(rq);
+    json_t *all = json_array();
+    struct rendezvous *list = NULL;
+    struct party who;
+    int n;
+
+    conn_party(rq->conn, &who);
+    n = x->ops.servers ? x->ops.servers(x->host, who.uid, &list) : 0;
+    for (int i = 0; i < n; i++)
+        json_array_append_new(all, server_json(&list[i]));
+    free(list);
+    if (n < 0) {
+        json_decref(all);
+        return ext_fail(rq, e, PMIX_ERR_NOMEM, "no memory for a list of servers");
+    }
+    return reply_json(rq, 1, all, e);
 }

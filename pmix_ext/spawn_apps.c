@@ -1,6 +1,7 @@
 /* spawn_apps.c - see serve_spawn.h */
 #include "pmix_ext/serve_spawn.h"
 
+#include "pmix_ext/support.h"
 #include "wire/limits.h"
 
 #include <stdlib.h>
@@ -12,7 +13,7 @@ typedef pmix_status_t take_fn(struct spawn_command *c, const char *word,
                               const pmix_value_t *v, struct err *e);
 
 static take_fn take_text, take_number, take_flag, take_change, take_unset, take_prefix,
-    take_default, take_binding;
+    take_default, take_binding, take_target;
 
 /* word: what the launcher calls it (mpiexec_lite/spawned.h), or the only value that it has.
  * In the order in which changes of the environment are made, it is the launcher's to keep. */
@@ -34,6 +35,11 @@ static const struct { struct directive_rule rule; take_fn *take; const char *wor
     { DIRECTIVE_KNOWN(PMIX_MAPBY, PMIX_STRING), take_default, "slot" },
     { DIRECTIVE_KNOWN(PMIX_RANKBY, PMIX_STRING), take_default, "slot" },
     { DIRECTIVE_KNOWN(PMIX_BINDTO, PMIX_STRING), take_binding, "bind" },
+    { DIRECTIVE_KNOWN(PMIX_STDIN_TGT, PMIX_PROC), take_target, "stdin" },
+    /* What they ask for goes to who spawns, not to the job: */
+    { DIRECTIVE_KNOWN(PMIX_FWD_STDOUT, PMIX_BOOL), NULL, NULL },
+    { DIRECTIVE_KNOWN(PMIX_FWD_STDERR, PMIX_BOOL), NULL, NULL },
+    { DIRECTIVE_KNOWN(PMIX_FWD_STDIN, PMIX_BOOL), NULL, NULL },
     /* Events come to whoever has registered for them, and these change nothing else: */
     { DIRECTIVE_KNOWN(PMIX_NOTIFY_COMPLETION, PMIX_BOOL), NULL, NULL },
     { DIRECTIVE_KNOWN(PMIX_NOTIFY_JOB_EVENTS, PMIX_BOOL), NULL, NULL },
@@ -47,9 +53,13 @@ static const struct { struct directive_rule rule; take_fn *take; const char *wor
 };
 enum { KEYS = sizeof keys / sizeof *keys };
 
-const char *spawn_attribute(size_t i)
+bool spawn_attribute(size_t i, const char **key, pmix_data_type_t *type)
 {
-    return i < KEYS ? keys[i].rule.key : NULL;
+    if (i >= KEYS)
+        return false;
+    *key = keys[i].rule.key;
+    *type = keys[i].rule.type;
+    return true;
 }
 
 /* --- pairs ------------------------------------------------------------- */
@@ -113,6 +123,22 @@ static pmix_status_t take_default(struct spawn_command *c, const char *word,
         return PMIX_SUCCESS;
     err_set(e, ERR_INVALID_VAL, "'%.64s' is not supported, '%s' is", v->data.string, word);
     return PMIX_ERR_PARAM_VALUE_NOT_SUPPORTED;
+}
+
+/* Which rank reads what is pushed; of the whole job, so "all" is its wildcard.  The job has no
+ * name yet: only the proc's rank counts. */
+static pmix_status_t take_target(struct spawn_command *c, const char *word,
+                                 const pmix_value_t *v, struct err *e)
+{
+    pmix_rank_t rank = v->data.proc ? v->data.proc->rank : PMIX_RANK_UNDEF;
+    struct buf text = BUF_INIT;
+
+    if (rank == PMIX_RANK_WILDCARD)
+        return add(c, word, "all", e);
+    if (rank == PMIX_RANK_UNDEF || rank == PMIX_RANK_INVALID)
+        return add(c, word, "none", e);
+    buf_printf(&text, "%u", rank);
+    return add_printed(c, word, &text, e);
 }
 
 static pmix_status_t take_binding(struct spawn_command *c, const char *word,
@@ -264,7 +290,7 @@ static pmix_status_t take_program(struct spawn_command *c, const pmix_app_t *app
     return PMIX_SUCCESS;
 }
 
-static pmix_status_t take_app(struct spawn_command *c, const struct directives *infos,
+static pmix_status_t take_app(struct spawn_command *c, const struct infos *infos,
                               const pmix_app_t *app, struct err *e)
 {
     pmix_status_t status = take_program(c, app, e);
@@ -278,7 +304,22 @@ static pmix_status_t take_app(struct spawn_command *c, const struct directives *
     return status == PMIX_SUCCESS ? take_env(c, app->env, e) : status;
 }
 
-pmix_status_t spawn_translate(const struct directives *infos, const pmix_app_t *apps, size_t n,
+unsigned spawn_forwards(const struct infos *infos)
+{
+    static const struct { const char *key; unsigned channel; } forwards[] = {
+        { PMIX_FWD_STDOUT, PMIX_FWD_STDOUT_CHANNEL }, { PMIX_FWD_STDERR, PMIX_FWD_STDERR_CHANNEL },
+    };
+    unsigned channels = 0;
+
+    for (size_t i = 0; i < infos->n; i++)
+        for (size_t k = 0; k < sizeof forwards / sizeof *forwards; k++)
+            if (!strcmp(infos->v[i].key, forwards[k].key) &&
+                (infos->v[i].value.type == PMIX_UNDEF || infos->v[i].value.data.flag))
+                channels |= forwards[k].channel;
+    return channels;
+}
+
+pmix_status_t spawn_translate(const struct infos *infos, const pmix_app_t *apps, size_t n,
                               struct spawn_request *want, struct err *e)
 {
     if (!n || n > LIMIT_COMMANDS) {

@@ -2,6 +2,7 @@
 #include "pmix_ext/support.h"
 
 #include "pmix_ext/query.h"
+#include "pmix_ext/serve_spawn.h"
 
 #include <string.h>
 
@@ -15,6 +16,12 @@ static bool query_attribute(size_t i, const char **key, pmix_data_type_t *type)
 const struct function_support functions_supported[] = {
     { "PMIx_Query_info", query_attribute },
     { "PMIx_Query_info_nb", query_attribute },
+    { "PMIx_Get", get_attribute }, { "PMIx_Get_nb", get_attribute },
+    { "PMIx_Fence", fence_attribute }, { "PMIx_Fence_nb", fence_attribute },
+    { "PMIx_Publish", publish_attribute }, { "PMIx_Publish_nb", publish_attribute },
+    { "PMIx_Lookup", lookup_attribute }, { "PMIx_Lookup_nb", lookup_attribute },
+    { "PMIx_Unpublish", publish_attribute }, { "PMIx_Unpublish_nb", publish_attribute },
+    { "PMIx_Spawn", spawn_attribute }, { "PMIx_Spawn_nb", spawn_attribute },
     { NULL, NULL }
 };
 

@@ -5,7 +5,7 @@
 #ifndef PMIX_EXT_SUPPORT_H
 #define PMIX_EXT_SUPPORT_H
 
-#include "pmix_ext/pmix_ext_common.h"
+#include "pmix_ext/directives.h"
 #include "wire/buf.h"
 
 #include <stdbool.h>
@@ -18,6 +18,9 @@ struct function_support {
     attribute_fn *attribute;
 };
 extern const struct function_support functions_supported[];
+
+attribute_fn get_attribute, fence_attribute, publish_attribute, lookup_attribute,
+    spawn_attribute;
 
 /* Append the keys that a function takes, with commas: all, or those that pass (may be
  * NULL). */

@@ -189,10 +189,11 @@ static const struct field node_stats_fields[] = {
 };
 
 static const struct field answer_fields[] = {
-    FIELD(struct value_answer, query, PMIX_SIZE),
+    OPTIONAL_AS(struct value_answer, query, rows[PMIX_SIZE]),
     FIELD_AS(struct value_answer, key, key_type),
     { .name = "value", .type = &rows[PMIX_VALUE], .holds = HOLDS_MEMBERS, .optional = true,
       .offset = offsetof(struct value_answer, value) },
+    OPTIONAL_AS(struct value_answer, flags, info_flags_type),
     OPTIONAL_AS(struct value_answer, status, rows[PMIX_STATUS]),
     OPTIONAL_AS(struct value_answer, more, rows[PMIX_BOOL]),
     { 0 }

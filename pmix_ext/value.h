@@ -58,6 +58,7 @@ int value_decode_array(pmix_data_type_t type, const char *text, size_t len, cons
 struct value_answer {
     size_t        query;     /* which of those asked, from 0 */
     pmix_key_t    key;
+    pmix_info_directives_t flags;
     pmix_value_t  value;     /* PMIX_UNDEF: there is none */
     pmix_status_t status;    /* why not, or why it is not complete */
     bool          more;      /* the array goes on in the next part */

@@ -224,6 +224,12 @@ def nothing_left(end, bed):
     need(not files, f"files left behind: {files}")
 
 
+def tools_entry_only(files):
+    """Whether of these files of node0 each is the entry or the socket for tools of a launcher:
+    where both its processes were killed at once, they stay until the next launcher runs."""
+    return all(re.fullmatch(r"/tmp/pmi2_server-0/node0\.\d+(\.s)?", f) for f in files)
+
+
 def launch(bed, *words, limit=LIMIT, **more):
     """Run the launcher to its end."""
     return finish(start(bed, *words, **more), limit=limit)

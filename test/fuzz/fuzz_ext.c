@@ -246,13 +246,13 @@ static void end_job(struct world *w)
 
 static void system_event(struct world *w, char what)
 {
-    const struct ext_end how = { .wstatus = 9, .inside = true, .node = "node0" };
+    const struct ext_end how = { .wstatus = 9, .inside = true };
     struct ext *x = w->host->ext;
 
     if (what == 'n')
         ext_node_lost(x, "node0");
     else if (w->job && what == 'p')
-        ext_rank_ended(x, "j", 1, &how);
+        ext_rank_ended(x, &(struct ext_rank){ "j", 1, 0 }, &how);
     else if (what == 'q')
         end_job(w);
 }

@@ -6,6 +6,7 @@ anybody else can do about it."""
 import concurrent.futures
 import contextlib
 import ctypes.util
+import glob
 import socket
 import stat as st
 
@@ -43,6 +44,17 @@ def runtime():
     return folder
 
 
+def opened():
+    """What is in the runtime folder beside pmi2_server, where launchers that run have sockets
+    for tools."""
+    return [x for x in os.listdir(runtime()) if x != "pmi2_server"]
+
+
+def remains():
+    """All that is there once no launcher runs; pmi2_server itself stays, for the next one."""
+    return opened() + glob.glob(f"{runtime()}/pmi2_server/*")
+
+
 def side(options, n, role, master, actions, **more):
     """One of them; a blank of an action is written ~."""
     path = f"{tmp()}/channel"
@@ -69,7 +81,7 @@ class Pair:
             need(r.status == 0, "a good end wanted", repr(r))
             same(sorted(x for x in r.lines if x.endswith(": ok")),
                  sorted(f"rank {i}: ok" for i in range(n)), f"output of {r}")
-        same(os.listdir(runtime()), [], "what is left in the runtime folder")
+        same(remains(), [], "what is left in the runtime folder")
 
 
 # --- copies over the channel ---------------------------------------------------------
@@ -378,7 +390,7 @@ def _():
         same(job.finish().status, 0, "one of them")
     write_file(f"{tmp()}/end", "")
     same(hub.finish().status, 0, "the hub")
-    same(os.listdir(runtime()), [], "what is left")
+    same(remains(), [], "what is left")
 
 
 # --- what ends with what -----------------------------------------------------------------
@@ -391,7 +403,7 @@ def ends_with(pair, first, status, why):
     same(r.status, status, f"status of what follows ({r})")
     need(any(FOLLOWS in m for m in r.messages), why, repr(r))
     nothing_left(a.mark)
-    same(os.listdir(runtime()), [], "what is left in the runtime folder")
+    same(remains(), [], "what is left in the runtime folder")
 
 
 @rows([(f"a job aborts: the other launcher's ends with it ({who}, {where})", i, o)
@@ -551,7 +563,7 @@ print(r["rc"])
 """)
     same(lines[0], lines[1], "whether there is such a job")
     need(lines[0].startswith("True no job J of yours runs"), "refused", *lines)
-    same(os.listdir(runtime()), [], "nothing was opened")
+    same(opened(), [], "nothing was opened")
     release(job)
 
 
@@ -600,7 +612,7 @@ def _():
     job, name = hold(s.options())
     r = s.line().good(f"introduce;job={name};")
     need(os.path.exists(r["path"]), "it is there")
-    wait_for(lambda: not os.listdir(runtime()), "it is gone")
+    wait_for(lambda: not opened(), "it is gone")
     release(job)
 
 
@@ -618,7 +630,7 @@ def _():
     need(os.path.exists(f"{tmp()}/mine/socket"), "a link is not followed")
     os.unlink(link)
     need(not os.path.exists(os.path.dirname(r["path"])), "the folder is gone", r)
-    same(os.listdir(runtime()), [], "what is left in the runtime folder")
+    same(remains(), [], "what is left in the runtime folder")
 
 
 CALLER = """

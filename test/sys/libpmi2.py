@@ -217,7 +217,8 @@ def installed():
 
 @test("the manuals are clean")
 def manuals():
-    for page in (f"{B}/man/mpiexec_lite.1", f"{ROOT}/pmi2/libpmi2.3"):
+    for page in (f"{B}/man/mpiexec_lite.1", f"{ROOT}/pmi2/libpmi2.3",
+                 f"{ROOT}/pmix_ext/libpmix_ext.3"):
         r = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", page], env={**os.environ,
                            "MANWIDTH": "100", "LC_ALL": "C.UTF-8"}, stdout=subprocess.PIPE,
                            stderr=subprocess.PIPE, check=True)

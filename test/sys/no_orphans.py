@@ -2,6 +2,7 @@
 """However a job ends, nothing of it stays: processes, files, sockets, descriptors."""
 
 from lib import *
+from pmixlib import tools_socket
 
 CHORE = prog("chore")
 SLURM = prog("slurm_all")
@@ -193,26 +194,81 @@ def addressed_sockets(processes):
     return found
 
 
-@test("nothing listens: no port, no path, no abstract name while a job runs")
-def nothing_listens():
-    job = Job("-n", 3, *py("c = Client(2); c.fence(); say('ready'); time.sleep(30)"))
+WAIT = "c = Client(2); c.fence(); say('ready'); time.sleep(30)"
+
+
+def waiting(*options):
+    """A job whose ranks sleep, at an age when a socket for tools would have opened."""
+    job = Job(*options, "-n", 3, *py(WAIT))
     job.wait_text("ready", 3)
+    time.sleep(0.2)                      # tools: 0.05 s
+    return job
+
+
+def end(job):
+    job.kill(signal.SIGTERM)
+    same(job.finish().status, 143, "status")
+
+
+@test("nothing listens with -disable-tools: no port, no path, no abstract name while a job runs")
+def nothing_listens():
+    job = waiting("-disable-tools")
     mine = left(job.mark)
     need(len(mine) == 5 and len(inodes_of(mine)) >= 7, "front, root, three ranks and their sockets",
          *describe(mine))
     same(addressed_sockets(mine), [], "sockets with an address")
-    job.kill(signal.SIGTERM)
-    job.finish()
+    end(job)
 
 
-@test("with -pmi-port one socket listens, on 127.0.0.1 only")
+@test("nothing listens but the one socket for the user's tools, gone at the end with its entry")
+def tools_listen():
+    for how in "ends", "root is killed", "front is killed":
+        job = waiting()
+        socket = tools_socket(job.pid)
+        folder, name = os.path.split(socket)
+        same(name, f"{HOST}.{job.pid}.s", "the socket's name")
+        same((os.stat(folder).st_uid, os.stat(folder).st_mode), (os.getuid(), 0o40700),
+             "owner and mode of its folder")
+        need(os.path.isfile(socket[:-2]), "an entry beside it", socket)
+        found = addressed_sockets(left(job.mark))
+        same([x.split()[-1] for x in found], [socket], "sockets with an address")
+        if how == "ends":
+            end(job)
+        else:
+            kill_launcher(job, how.split()[0])
+            job.popen.wait(LIMIT)
+            nothing_left(job.mark)
+        same([x for x in (socket, socket[:-2]) if os.path.lexists(x)], [], f"left when the {how}")
+
+
+@test("what two processes, killed at once, leave of the tools' socket goes with the next launcher")
+def stale_entry():
+    env = {"PMIX_SERVER_TMPDIR": tmp()}          # where no other point's launcher tidies
+
+    def entries(job):
+        return sorted(f for f in os.listdir(tmp()) if f.startswith(f"{HOST}.{job.pid}"))
+    job = Job("-n", 1, *py(WAIT), env=env)
+    wait_for(lambda: len(entries(job)) == 2, "an entry and its socket")
+    root = job.root()
+    for signo in signal.SIGSTOP, signal.SIGKILL:         # neither sees the other's end
+        for pid in root, job.pid:
+            os.kill(pid, signo)
+    job.popen.wait(LIMIT)
+    nothing_left(job.mark)
+    same(entries(job), [f"{HOST}.{job.pid}", f"{HOST}.{job.pid}.s"], "what is left")
+    other = Job("-n", 1, *py(WAIT), env=env)
+    wait_for(lambda: len(entries(other)) == 2 and not entries(job), "only the new one's are there")
+    end(other)
+    same(os.listdir(tmp()), [], "files")
+
+
+@test("with -pmi-port one port listens, on 127.0.0.1 only")
 def port_listens():
-    job = Job("-pmi-port", "-n", 2, *py("say('ready'); time.sleep(30)"))
+    job = Job("-disable-tools", "-pmi-port", "-n", 2, *py("say('ready'); time.sleep(30)"))
     job.wait_text("ready", 2)
     found = addressed_sockets(left(job.mark))
     need(len(found) == 1 and " 0100007F:" in found[0], "one socket of 127.0.0.1", found)
-    job.kill(signal.SIGTERM)
-    job.finish()
+    end(job)
 
 
 LIST = """
@@ -243,17 +299,22 @@ def descriptors(options):
     same(len(sockets), len(set(sockets)), "each rank has a socket of its own")
 
 
-@test("the launcher's own descriptors are not the ranks', nor the other way round")
-def server_descriptors():
-    job = Job("-n", 4, "sleep", 100)
+@rows([("the launcher's own descriptors are not the ranks', nor the other way round", ()),
+       ("own descriptors with -disable-tools: one socket less", ("-disable-tools",))])
+def server_descriptors(options):
+    job = Job(*options, "-n", 4, "sleep", 100)
     root = job.root()
+    if not options:
+        tools_socket(job.pid)
     wait_for(lambda: len(left(job.mark)) == 6, "four ranks")
     time.sleep(0.1)
     links = [os.readlink(f"/proc/{root}/fd/{f}") for f in os.listdir(f"/proc/{root}/fd")]
     pipes = [x for x in links if x.startswith("pipe:")]
     same((len(pipes), len(set(pipes))), (8, 8), "pipe ends of the root, one of each pipe")
     sockets = [x for x in links if x.startswith("socket:")]
-    same((len(sockets), len(set(sockets))), (5, 5), "sockets of the root: ranks and front")
+    want = 5 if options else 6
+    same((len(sockets), len(set(sockets))), (want, want),
+         "sockets of the root: ranks, front, and that for tools")
     front = [os.readlink(f"/proc/{job.pid}/fd/{f}") for f in os.listdir(f"/proc/{job.pid}/fd")]
     same((sum(x.startswith("pipe:") for x in front), sum(x.startswith("socket:") for x in front)),
          (0, 1), f"pipes and sockets of the front, {front}")

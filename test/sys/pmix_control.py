@@ -106,8 +106,8 @@ def signals(options):
     same((r.status, r.out.count(b"got USR2")), (0, 4), f"{r}")
 
 
-@rows([(f"{word} of a job by a tool, {w}", key, code, o) for w, o in WHERE
-       for word, key, code in (("terminate", TERM, 143), ("kill", KILL, 137))])
+@rows([(f"R10-10: {word} of a job, its wildcard rank, by a tool, {w}", key, code, o)
+       for w, o in WHERE for word, key, code in (("terminate", TERM, 143), ("kill", KILL, 137))])
 def end_job(key, code, options):
     ranks = Ranks(*options, "-n", 3)
     tool, name = Tool(ranks.job), ranks[0].nspace
@@ -117,7 +117,7 @@ def end_job(key, code, options):
     good(control(tool, [proc(name, "wildcard")], key))
     seen = [tool.event("pmix-event") for _ in range(4)]
     same([e["status"] for e in seen], [BY_CMD] * 3 + [JOB_END], "what is told")
-    same({i["key"]: plain(i) for i in seen[3]["infos"]}["pmix.job.term.status"], -183, "why")
+    same(dict(plain(i) for i in seen[3]["infos"])["pmix.job.term.status"], -183, "why")
     r = ranks.job.finish()
     same(r.status, code, f"{r}")
     need(f"ended by order of {tool.nspace}" in r.err.decode(), "it says by whom", r.err)
@@ -220,7 +220,7 @@ def watch_file(peer, path, *directives, seconds=1, error=FILE_ALERT):
 
 def alert(peer):
     e = peer.event("pmix-event")
-    keys = {i["key"]: plain(i) for i in e["infos"]}
+    keys = dict(plain(i) for i in e["infos"])
     same(keys["pmix.evproc"], e["source"], "the process")
     return e["status"], e["source"]["rank"], keys["pmix.monitor.id"]
 

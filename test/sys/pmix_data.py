@@ -2,6 +2,8 @@
 """pmix-put, -commit, -get, -fence, -publish, -lookup, -unpublish: data between ranks of one
 node and over a tree of hosts, of ranks of all wires, and of tools."""
 
+import os
+import subprocess
 import time
 
 from lib import *
@@ -362,7 +364,8 @@ def look(peer, *keys, infos=()):
 
 
 def found(reply):
-    return {d["key"]: plain(d) for d in reply.get("data", [])}
+    return {d["key"]: plain({"type": d["type"], "value": d["value"]})
+            for d in reply.get("data", [])}
 
 
 def unpublish(peer, *keys, infos=()):
@@ -468,6 +471,52 @@ def name_ranges(options):
     wait_for(lambda: look(a, "of-c")["status"] == NOT_FOUND, "it goes with its process")
     good(look(a, "of-job"))
     ranks.finish()
+
+
+class Resident:
+    """pmi2_server, as long as the test runs."""
+
+    def __init__(self):
+        self.path = tmp() + "/names"
+        self.mark = new_mark()
+        self.popen = subprocess.Popen(
+            [f"{B}/bin/pmi2_server", "--socket", self.path, "--state", tmp() + "/state"],
+            stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment(self.mark))
+        wait_for(lambda: os.path.exists(self.path), "the server's socket")
+        self.options = ["-nameserver", self.path]
+
+
+@test("names of two launchers, by the resident server: typed, waited for, taken back")
+def resident():
+    server = Resident()
+    one, two = (Ranks(*server.options, "-n", 1) for _ in range(2))
+    a, b = one[0], two[0]
+    tool = Tool(one.job)
+    waits = b.send("pmix-lookup", keys=["n", "t"], infos=[info("pmix.wait", "INT", 0)])
+    gone = Tool(two.job)
+    gone.send("pmix-lookup", keys=["n"], infos=[info("pmix.wait", "INT", 0)])
+    gone.close()
+    good(publish(a, info("n", "UINT64", "9223372036854775808"), info("s", "STRING", "text")))
+    good(publish(tool, info("t", "BOOL", True)))
+    r = good(b.reply(waits))
+    same(found(r), {"n": "9223372036854775808", "t": True}, r)
+    same([d["proc"] for d in r["data"]], [proc(one.jobid, 0), proc(tool.nspace, 0)], "publishers")
+    refused(publish(b, info("new", "INT", 1), info("n", "INT", 1)), DUPLICATE, "n")
+    refused(look(b, "new"), NOT_FOUND)
+    refused(unpublish(b, "n"), NO_PERMISSIONS, "n")
+    same(b.call("name-lookup", name="s")["value"], "text", "PMI sees a string")
+    refused(look(b, "none", infos=[info("pmix.wait", "INT", 0), seconds(1)]), TIMEOUT)
+    good(publish(a, ranged(NODE), info("near", "INT", 1)))
+    refused(look(b, "near"), NOT_FOUND)
+    good(publish(a, persistent(PROC), info("of-a", "INT", 1)))
+    good(look(b, "of-a"))
+    tool.close()
+    wait_for(lambda: look(b, "t")["status"] == NOT_FOUND, "the tool's name goes with it")
+    good(unpublish(a, "n"))
+    same(one.finish().status, 0, "the first launcher")
+    wait_for(lambda: look(b, "of-a")["status"] == NOT_FOUND, "what was a's goes with it")
+    refused(look(b, "s"), NOT_FOUND)
+    two.finish()
 
 
 @test("names: odd input is refused, and says where")

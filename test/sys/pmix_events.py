@@ -15,7 +15,7 @@ JOB_START, LAUNCH_COMPLETE, JOB_END, TERMINATED = -191, -174, -145, -201
 WO_SYNC, NON_ZERO, BY_SIG, BY_CMD = -200, -404, -402, -400
 REQUESTED_ABORT, PROC_ABORTED, NODE_DOWN, LOST = -8, -7, -231, -61
 JOB_NON_ZERO, JOB_ABORTED, JOB_BY_SIG = -187, -182, -184
-MISSED = -3001
+MISSED, FAILED_TO_START, FAILED_TO_LAUNCH = -3001, -401, -181
 NOT_FOUND, BAD_PARAM, NO_PERMISSIONS, MISMATCH = -46, -27, -23, -18
 NOT_SUPPORTED, RESOURCE = -47, -29
 # A chain of servers, one rank on each: whatever is said passes through all before it.
@@ -39,7 +39,7 @@ def told(peer):
     """The next event: status, who, key -> value, ids."""
     m = peer.event("pmix-event")
     return m["status"], (m["source"]["nspace"], m["source"]["rank"]), \
-        {i["key"]: plain(i) for i in m["infos"]}, m["ids"]
+        dict(plain(i) for i in m["infos"]), m["ids"]
 
 
 def is_flag(key):
@@ -307,6 +307,49 @@ def ranks_hear():
     ranks.end(2, signo=9)
     status, source, _, ids = told(a)
     same((status, source, ids), (BY_SIG, (name, 2), [1]), "a bad end")
+    ranks.finish()
+
+
+def spawn(rank, *words):
+    return rank.call("spawn", ncmds="1", preputcount="0", subcmd=words[0], maxprocs="1",
+                     argc=str(len(words) - 1),
+                     **{f"argv{i}": w for i, w in enumerate(words[1:])})
+
+
+@rows([(f"a job that a rank starts: its parent and tools hear of it, {w}", o) for w, o in WHERE])
+def started_job(options):
+    ranks = Ranks(*options, "-n", 3)
+    tool, parent = watch(ranks, JOB_START, LAUNCH_COMPLETE, JOB_END, TERMINATED), ranks[1]
+    same([told(tool)[0] for _ in range(2)], [JOB_START, LAUNCH_COMPLETE], "of the first job")
+    register(parent, JOB_END)
+    same(spawn(parent, *ranks.lender)["rc"], 0, "spawn")
+    child = ranks.accept()
+    for status in JOB_START, LAUNCH_COMPLETE:
+        same(told(tool)[:2], (status, (child.nspace, "wildcard")), "the new job")
+    same(child.call("job-disconnect", jobid=parent.nspace)["rc"], 0, "disconnect")
+    child.call("finalize")
+    child.end()
+    same(told(tool)[:2], (TERMINATED, (child.nspace, 0)), "the end of its process")
+    for peer in tool, parent:
+        same(told(peer)[:2], (JOB_END, (child.nspace, "wildcard")), "its end")
+    need(parent.silent(), "no more", parent.unasked)
+    ranks.finish()
+
+
+@rows([(f"a job that cannot be started: told as such, {w}", o) for w, o in WHERE])
+def not_started(options):
+    ranks = Ranks(*options, "-n", 3)
+    with open(tmp() + "/no-program", "w") as f:
+        f.write("#!/no/such/interpreter\n")
+    os.chmod(f.name, 0o755)
+    tool = watch(ranks, FAILED_TO_START, FAILED_TO_LAUNCH, JOB_END)
+    reply = spawn(ranks[1], f.name)
+    need(reply["rc"] != 0, "the spawn fails", reply)
+    for status in FAILED_TO_START, FAILED_TO_LAUNCH, JOB_END:
+        s, source, keys, _ = told(tool)
+        same(s, status, "in this order")
+        need(source[0] != ranks[0].nspace, "the new job's", source)
+    same(keys["pmix.job.term.status"], FAILED_TO_LAUNCH, "how it ended")
     ranks.finish()
 
 

@@ -174,7 +174,7 @@ def attributes_table():
 def statuses_table():
     text = open(os.path.join(ROOT, "pmix_ext", "pmix_ext_common.h")).read()
     part = text[text.index("typedef int pmix_status_t;"):text.index("/* --- types of data")]
-    names = [n for n in re.findall(r"^#define (PMIX_\w+) ", part, re.M)
+    names = [n for n in re.findall(r"^#define (PMIX_\w+) +[^\"\n]+$", part, re.M)
              if n != "PMIX_EXTERNAL_ERR_BASE"]
     rows_ = re.findall(r'^STATUS\((\w+), ".+"\)$',
                        open(os.path.join(ROOT, "pmix_ext", "statuses.def")).read(), re.M)
@@ -250,7 +250,7 @@ def same_behaviour():
         + os.path.join(ROOT, "test", "unit", "test_pmix_standard.c"), [*words, *libs, "-lcmocka"],
         "")
     run = subprocess.run([out], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                         timeout=4 * LIMIT, env=dict(os.environ, TMPDIR=tmp()), errors="replace")
+                         timeout=4 * LIMIT, env=dict(os.environ, TMPDIR=tmp(), CMOCKA_MESSAGE_OUTPUT="STDOUT"), errors="replace")
     need(run.returncode == 0 and "PASSED" in run.stdout, "with libpmix", run.stdout)
 
 

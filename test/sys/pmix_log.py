@@ -124,7 +124,7 @@ def files():
     record = json.loads(open(f"{folder}/{name}.record").read())
     same((record["time"], record["source"], [i["key"] for i in record["data"]]),
          (5, proc(name, 1), ["my.key", "pmix.log.key"]), "record")
-    same(plain(record["data"][1]), "k;\n", "text")
+    same(plain(record["data"][1]), ("pmix.log.key", "k;\n"), "text")
     same(json.loads(open(folder + "/store").read())["data"], [info("b", S, "c")], "store")
     same({modes.S_IMODE(os.stat(f"{folder}/{f}").st_mode) for f in os.listdir(folder)}, {0o600},
          "modes")

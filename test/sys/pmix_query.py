@@ -48,6 +48,11 @@ def answer(peer, key, *quals):
     return answers(peer, key, quals=quals)[key]
 
 
+def ended(ranks):
+    r = ranks.finish()
+    need(r.status == 0, "a good end wanted", r)
+
+
 def ranks_in(table):
     return [p["proc"]["rank"] for p in table]
 
@@ -118,7 +123,7 @@ def local_table(options):
         same(answer(r, HOSTNAME), f"h{r.rank // 2}", "its host")
         whole = answer(r, TABLE)
         same([p["pid"] for p in whole], [x.pid for x in ranks], "pids of all")
-    same(ranks.finish().status, 0, "exit status")
+    ended(ranks)
 
 
 @places("issues 1249, 1250: programs of several blocks and a relative path are absolute, with "
@@ -255,7 +260,7 @@ def merged(options):
                                               for n in (3, 1)]))
     same([(q, [p["rank"] for p in v]) for q, _, v in results(r)], [(0, [6, 7]), (1, [2, 3])],
          "to know which are where one asks for each")
-    same(ranks.finish().status, 0, "exit status")
+    ended(ranks)
 
 
 @test("R10-20, R10-21: RFC0010's example: processes of all jobs on nodes 5 and 7")
@@ -288,7 +293,7 @@ def example():
         r.end()
     wait_for(lambda: answer(tool, "pmix.qry.ns") == ranks.jobid, "the spawned job is forgotten")
     same(answer(tool, TABLE, ns(child)), {"status": NO_JOB}, "its table")
-    same(ranks.finish().status, 0, "exit status")
+    ended(ranks)
 
 
 @places("R10-15, R10-24: unknown keys, unknown and required qualifiers, types, other jobs")
@@ -313,7 +318,7 @@ def refused(options):
         need(r["rc"] != 0 and r["errmsg"].startswith("queries"), "what is wrong is named", r)
         same(answer(peer, "pmix.job.size", ns("nobody")), {"status": NO_JOB}, "no such job")
     same(answer(Tool(ranks.job), "pmix.job.size"), {"status": BAD_PARAM}, "a tool has to say which")
-    same(ranks.finish().status, 0, "exit status")
+    ended(ranks)
 
 
 # --- what is known of a job ---------------------------------------------------------------
@@ -337,7 +342,7 @@ def hostnames(options):
     same(good(tool.call("pmix-resolve-peers", node="h3"))["procs"], [], "a node without ranks")
     same(tool.call("pmix-resolve-peers", node="h9")["status"], NOT_FOUND, "no such node")
     same(tool.call("pmix-resolve-nodes", nspace="x")["status"], NO_JOB, "no such job")
-    same(ranks.finish().status, 0, "exit status")
+    ended(ranks)
 
 
 @places("job-level information: sizes, ranks, maps", WHERE[1:])
@@ -351,7 +356,7 @@ def job_info(options):
     same(answers(ranks[3], *wanted), wanted, "what rank 3 is told")
     same(ranks[3].call("info-getjobattr", key="PMI_process_mapping")["value"],
          wanted["pmix.anlmap"], "the map is PMI's")
-    same(ranks.finish().status, 0, "exit status")
+    ended(ranks)
 
 
 @test("every key that is said to be answered is, and every qualifier is known")
@@ -373,6 +378,7 @@ def supported():
         same(r["status"], MISMATCH, f"{q} is known: {r}")
     need(0 < answer(tool, "pmix.time.remaining", ns(ranks.jobid)) <= 300, "time that is left")
     need({"pmix-query", "pmix-capabilities"} <= set(answer(tool, "pmix.qry.auths")), "auths")
+    need("pmix.wdir" in answer(tool, "pmix.qry.spawn").split(","), "what a spawn takes")
     same(answer(tool, "pmix.qry.qlst"), {"status": NOT_SUPPORTED}, "the scheduler's")
     only = info("pmix.qry.quals", "BOOL", True)
     need("pmix.nodeid" in answer(tool, TABLE, only).split(","), "qualifiers of a key")
@@ -380,7 +386,7 @@ def supported():
     same([[name for name, _ in f[1]] for f in functions], [["PMIx_Query_info"]], "functions")
     listed = [a["string"] for a in functions[0][1][0][1]]
     same(listed, answer(tool, "pmix.qry.quals").split(","), "attributes of a query")
-    same(ranks.finish().status, 0, "exit status")
+    ended(ranks)
 
 
 # --- processes --------------------------------------------------------------------------
@@ -414,7 +420,7 @@ def usage(options):
              0 < m["lite.mem.min"] <= m["pmix.cl.mem.avg"] <= m["lite.mem.max"], "memory", m)
     for i in (0, 1, 3):
         ranks[i].send("kvs-fence")
-    same(ranks.finish().status, 0, "exit status")
+    ended(ranks)
 
 
 # --- large answers -------------------------------------------------------------------------
@@ -444,7 +450,7 @@ def parts(options):
     tool.send_raw("cmd=pmix-query;queries=" +
                   json.dumps([query("pmix.qry.ns")]).replace(";", ";;") + ";")
     same(tool.event()["status"], 0, f"without a thrid in one frame {r}")
-    same(ranks.finish().status, 0, "exit status")
+    ended(ranks)
 
 
 main()

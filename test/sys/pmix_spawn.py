@@ -9,6 +9,7 @@ from pmixlib import *
 
 BAD_PARAM, NOT_SUPPORTED, MISMATCH, NOT_FOUND, NO_PERMISSIONS = -27, -47, -18, -46, -23
 NO_NAMESPACE, VALUE_NOT_SUPPORTED, LOST = -44, -59, -61
+JOB_END = -145
 NO_EXE, NOT_EXECUTABLE, NO_WDIR, NO_PROGRAM, NOT_MAPPED = -178, -177, -233, -190, -179
 
 PLACES = [("", []), (", a chain of hosts", ["-launcher", "fork", "-hosts", "a,b,c", "-ppn", "1",
@@ -114,18 +115,13 @@ def hosts():
         started(tool, {"cmd": ranks.lender[0], "argv": ranks.lender, "maxprocs": 1},
                 infos=[text(key, x)])
         lent[key] = ranks.accept()
-    with_hosts = [good(tool.call("pmix-get", nspace=r.nspace, rank=0, key="pmix.hname"))
-                  for r in lent.values()] if has_info(tool, ranks) else []
-    if with_hosts:
-        same([plain(r["value"]) for r in with_hosts], ["c", "b", "d"], "hosts")
+    where = [good(tool.call("pmix-get", nspace=r.nspace, rank=0, key="pmix.hname"))["value"]
+             for r in lent.values()]
+    same([plain(v) for v in where], ["c", "b", "d"], "hosts")
     for r in lent.values():
         r.call("finalize")
         r.end()
     same(end(ranks), [], "lines")
-
-
-def has_info(tool, ranks):
-    return tool.call("pmix-get", nspace=ranks.jobid, rank=0, key="pmix.hname")["status"] == 0
 
 
 FAILURES = [
@@ -198,6 +194,17 @@ def apart(options):
 
 def runs(pid):
     return os.path.exists(f"/proc/{pid}")
+
+
+@test("PMIX_NOTIFY_COMPLETION: a tool that has registered hears of its job's end")
+def completion():
+    ranks = Ranks("-n", 1)
+    tool = Tool(ranks.job)
+    good(tool.call("pmix-event-register", codes=[JOB_END]))
+    job = started(tool, sh("true"), infos=[info("pmix.notecomp", "BOOL", True, ["required"])])
+    e = tool.event("pmix-event")
+    same((e["status"], e["source"]["nspace"]), (JOB_END, job), e)
+    same(end(ranks), [], "lines")
 
 
 @test("a job with its own time ends with it, and nothing else does; one that may not fail ends")

@@ -20,16 +20,18 @@ import array
 import base64
 import contextlib
 import copy
+import fcntl
 import glob
 import json
 import os
 import socket
+import subprocess
 import sys
 import time
 
-from lib import HOST, LIMIT, SYS, Job, Wrong, need, same, show, tmp, wait_for
+from lib import B, HOST, Job, LIMIT, ROOT, SYS, Wrong, need, same, show, tmp, wait_for
 
-__all__ = ["Peer", "Tool", "Rank", "Ranks", "LENDER", "Closed", "tools_socket", "value", "info",
+__all__ = ["finder", "Peer", "Tool", "Rank", "Ranks", "LENDER", "Closed", "tools_socket", "value", "info",
            "proc", "query", "entries", "results", "plain", "good"]
 
 # --- values as JSON -------------------------------------------------------------
@@ -230,6 +232,31 @@ def good(reply):
     """A reply that says success; it."""
     need(reply.get("rc") == 0 and reply.get("status") == 0, "a good reply wanted", reply)
     return reply
+
+
+# --- finding ---------------------------------------------------------------------
+
+FINDER = ["pmix_ext/find.c", "pmix_ext/find_far.c", "pmix_ext/start.c", "pmix_ext/rendezvous.c",
+          "pmix_ext/rundir.c", "pmix_ext/names.c", "pmix_ext/types.c", "pmix_ext/base64.c",
+          "pmix_ext/words.c", "pmix_ext/util_*.c", "pmix_ext/value*.c", "wire/buf.c",
+          "wire/err.c", "wire/utf8.c"]
+
+
+def finder():
+    """The path of test/progs/pmix_find.c, built with what it tests."""
+    source = os.path.join(ROOT, "test/progs/pmix_find.c")
+    sources = [source] + [f for g in FINDER for f in glob.glob(os.path.join(ROOT, g))]
+    out = os.path.join(B, "test/sys-progs/pmix_find")
+    os.makedirs(os.path.dirname(out), exist_ok=True)
+    with open(out + ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.path.exists(out) or any(os.path.getmtime(s) > os.path.getmtime(out)
+                                          for s in sources):
+            subprocess.run(["gcc", "-std=gnu17", "-O1", "-g", "-D_GNU_SOURCE", '-DVERSION="test"',
+                            "-I" + ROOT, *sources, "-o", out + ".new", "-l:libjansson.a",
+                            "-l:libutf8proc.a", "-lm"], check=True)
+            os.rename(out + ".new", out)
+    return out
 
 
 # --- tools -----------------------------------------------------------------------

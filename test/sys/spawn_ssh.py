@@ -102,6 +102,7 @@ def hosts(bed):
         if rank == 0:
             started(c, command("sh", "-c", "hostname", n=2, host="node3"),
                     command("hostname", n=2, hosts="node1,node2"))
+        c.fence()                        # until then no slot becomes free
         c.finalize()
     """)
     r = good(bed, "-prepend-pattern", "%g.%r@%h ", "-n", 4, parent)

@@ -152,7 +152,7 @@ static inline void op_look(void *host, int at, unsigned number, const char *path
 {
     struct host *h = host;
 
-    MUST(at >= 0 && number && *path);
+    MUST(at >= -1 && number && *path);
     h->look = number;
 }
 
@@ -167,11 +167,28 @@ static inline int op_note(void *host, enum ext_log to, int priority, const char 
     return to == EXT_LOG_STORE ? ENOTSUP : 0;
 }
 
+static inline bool op_push(void *host, const char *nspace, const char *data, size_t len)
+{
+    (void)data;
+    (void)len;
+    MUST(host);
+    return job_numbered(nspace) >= 0;
+}
+
+static inline int op_servers(void *host, uid_t uid, struct rendezvous **list)
+{
+    (void)uid;
+    MUST(host);
+    *list = NULL;
+    return 0;
+}
+
 static const struct fact_ops facts = { op_job, op_run, op_app, op_node, op_rank, op_survey,
                                        op_stop };
 static const struct ext_ops ext_ops = {
     .hostname = op_hostname, .now = op_now, .watch = op_watch, .output_room = op_output_room,
-    .facts = &facts, .where = op_where, .order = op_order, .look = op_look, .log = op_note
+    .facts = &facts, .push = op_push, .order = op_order, .look = op_look, .log = op_note,
+    .servers = op_servers
 };
 
 static inline size_t op_send(void *host, void *link, const char *data, size_t len)

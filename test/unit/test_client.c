@@ -999,7 +999,7 @@ static void test_abort(void **state)
 
     (void)state;
     start(&c, &f, script);
-    client_abort(&c, true, "two\nlines; one");
+    client_abort(&c, true, 0, "two\nlines; one");
     assert_int_equal(client_fence(&c, &e), -1);
     assert_has(e.text, "PMI2_Abort");
     assert_int_equal(client_close(&c, &e), -1);

@@ -342,12 +342,47 @@ static void test_long(void **state)
     }
 }
 
+/* --- tags -------------------------------------------------------------- */
+
+static void test_tags(void **state)
+{
+    static const struct { const char *port, *text; } plain[] = {
+        { "", "" }, { "tag#0$", "tag#0$" }, { "\x1f", "\x1f" }, { "\x1fjob", "\x1fjob" },
+        { "\x1fjob\x1f", "\x1fjob\x1f" }, { "\x1fjob\x1f" "1\x1fs", "\x1fjob\x1f" "1\x1fs" },
+        { "\x1fjob\x1f" "1\x1fx\x1ft", "\x1fjob\x1f" "1\x1fx\x1ft" },
+        { "\x1fjob\x1f\x1fs\x1ft", "\x1fjob\x1f\x1fs\x1ft" },
+        { "\x1fjob\x1f" "99999999999\x1fs\x1ft", "\x1fjob\x1f" "99999999999\x1fs\x1ft" },
+        { "x\x1fjob\x1f" "1\x1fs\x1ft", "x\x1fjob\x1f" "1\x1fs\x1ft" },
+    };
+    struct name_tag tag = { "a-job", 5, 4294967294u, true }, found;
+    char text[NAME_TAG + 8];
+
+    (void)state;
+    for (size_t i = 0; i < N_OF(plain); i++) {
+        assert_string_equal(name_untag(plain[i].port, &found), plain[i].text);
+        assert_null(found.nspace);
+    }
+    name_write_tag(&tag, text);
+    strcat(text, "{};\x1f");
+    assert_string_equal(name_untag(text, &found), "{};\x1f");
+    assert_int_equal(found.nspace_len, 5);
+    assert_memory_equal(found.nspace, "a-job", 5);
+    assert_int_equal(found.rank, 4294967294u);
+    assert_true(found.json);
+    tag.json = false;
+    name_write_tag(&tag, text);
+    assert_string_equal(name_untag(text, &found), "");
+    assert_false(found.json);
+    assert_string_equal(name_untag(text, NULL), "");
+}
+
 int main(void)
 {
-    const struct CMUnitTest more[] = { cmocka_unit_test(test_many), cmocka_unit_test(test_long),
-                                        cmocka_unit_test(test_resident),
-                                        cmocka_unit_test(test_resident_gone),
-                                        cmocka_unit_test(test_timer) };
+    const struct CMUnitTest more[] = { cmocka_unit_test(test_tags), cmocka_unit_test(test_many),
+                                       cmocka_unit_test(test_long),
+                                       cmocka_unit_test(test_resident),
+                                       cmocka_unit_test(test_resident_gone),
+                                       cmocka_unit_test(test_timer) };
 
     return stories_run("cmd_name", stories, N_OF(stories), more, N_OF(more));
 }

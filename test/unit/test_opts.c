@@ -1,7 +1,7 @@
 /* Tests of mpiexec_lite/opts*.c */
-#include "mpiexec_lite/nearest.h"
 #include "mpiexec_lite/opts_table.h"
 #include "test/unit/fake_memory.h"
+#include "wire/nearest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

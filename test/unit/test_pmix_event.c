@@ -154,15 +154,30 @@ static double op_now(void *host)
 }
 
 /* Rank 2 is on another node. */
-static int op_where(void *host, const char *job, uint32_t rank)
+static bool fact_job(void *host, size_t i, struct fact_job *out)
+{
+    (void)host;
+    *out = (struct fact_job){ .nspace = i ? "job1" : "job0", .size = i ? 1 : 3 };
+    return i < 2;
+}
+
+static bool fact_run(void *host, const void *job, size_t i, struct fact_run *out)
 {
     (void)host;
     (void)job;
-    return rank == 2;
+    *out = i ? (struct fact_run){ 1, 2, 1 } : (struct fact_run){ 0, 0, 2 };
+    return i < 2;
 }
 
+static void op_output_room(void *host)
+{
+    (void)host;
+}
+
+static const struct fact_ops facts = { .job = fact_job, .run = fact_run };
 static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now,
-                                        .where = op_where };
+                                        .facts = &facts,
+                                        .output_room = op_output_room };
 
 struct bench {
     struct fake f;
@@ -254,7 +269,7 @@ static void test_launcher(void **state)
     STEPS(b, "0{ " EVENT("-191", FROM("job0", "\"wildcard\""),
                          "[{\"key\":\"pmix.nspace\",\"type\":\"PMIX_STRING\",\"value\":\"job0\"},"
                          STAMP "," HARMLESS "]", "[2]"), "A=");
-    ext_rank_aborts(b->x, "job0", 1, 3, "a\xff;");
+    ext_rank_aborts(b->x, &(struct ext_rank){ "job0", 1, 0 }, 3, "a\xff;");
     STEPS(b, "0{ " EVENT("-8", FROM("job0", "1"), "[" WHO("job0", "1") ","
                          INT("pmix.exit.code", "3") ",{\"key\":\"pmix.evtext\",\"type\":"
                          "\"PMIX_STRING\",\"value\":\"a\\\\xFF;;\"}," STAMP "]", "[1]"), "A=");
@@ -313,7 +328,7 @@ static void talk(struct bench *b)
           "\"PMIX_BOOL\",\"value\":true}];",
           "1} cmd=pmix-monitor;thrid=1;monitor={\"key\":\"pmix.monitor.mbeat\",\"type\":"
           "\"PMIX_BOOL\",\"value\":true};");
-    ext_rank_aborts(b->x, "job0", 1, 3, "why");
+    ext_rank_aborts(b->x, &(struct ext_rank){ "job0", 1, 0 }, 3, "why");
     ext_job_ended(b->x, "job0", 3);
 }
 
@@ -331,11 +346,13 @@ static void tell_all(struct bench *b)
 /* Each allocation fails in turn: no crash, and nothing is left over. */
 static void test_no_memory(void **state)
 {
-    struct bench *b = malloc(sizeof *b);
+    struct bench *b;
     long before;
 
     (void)state;
     memory_begin();
+    b = malloc(sizeof *b);
+    assert_non_null(b);
     tell_all(b);                         /* what is made once, for ever */
     before = memory_live;
     for (long k = 0; k < 5000; k++) {

@@ -2,6 +2,7 @@
  * what qualifiers select, large tables in parts, surveys. */
 #include "pmix_ext/commands.h"
 #include "pmix_ext/info.h"
+#include "pmix_ext/support.h"
 #include "pmix_ext/value.h"
 
 #include <setjmp.h>
@@ -347,6 +348,19 @@ static void test_tables(void **state)
             assert_int_equal(*standard_type(k->key), one ? k->type : PMIX_DATA_ARRAY);
         }
     }
+    for (const struct function_support *f = functions_supported; f->name; f++) {
+        const char *key;
+        pmix_data_type_t type;
+        size_t n = 0;
+
+        while (f->attribute(n, &key, &type)) {
+            assert_non_null(standard_type(key));
+            assert_int_equal(f->attribute && !strncmp(f->name, "PMIx_Query", 10) ? type
+                             : *standard_type(key), type);
+            n++;
+        }
+        assert_true(n > 0);
+    }
     for (const struct qualifier *q = query_qualifiers; q->key; q++) {
         assert_non_null(standard_type(q->key));
         if (q->bit != Q_SUPPORTED)
@@ -369,18 +383,30 @@ static char *read_page(void)
     return text;
 }
 
+/* Whether a line of names, "a, b", has this one. */
+static bool names(const char *line, const char *name)
+{
+    size_t n = strlen(name), end = strcspn(line, "\n");
+
+    for (const char *at = line; at < line + end; at += strcspn(at, ",\n") + 1) {
+        at += strspn(at, " ");
+        if (!strncmp(at, name, n) && (at[n] == ',' || at[n] == '\n'))
+            return true;
+    }
+    return false;
+}
+
 /* The section of a command, malloc'ed; NULL: there is none. */
 static char *section(const char *page, const char *name)
 {
-    char head[80];
-    const char *at, *end;
+    const char *end;
 
-    snprintf(head, sizeof head, "\n### %s\n", name);
-    at = strstr(page, head);
-    if (!at)
-        return NULL;
-    end = strstr(at + 5, "\n### ");
-    return end ? strndup(at, (size_t)(end - at)) : strdup(at);
+    for (const char *at = page; (at = strstr(at, "\n### ")); at++)
+        if (names(at + 5, name)) {
+            end = strstr(at + 5, "\n### ");
+            return end ? strndup(at, (size_t)(end - at)) : strdup(at);
+        }
+    return NULL;
 }
 
 static void check_named(const char *text, const char *word, const char *command)
@@ -409,14 +435,14 @@ static void test_page_commands(void **state)
         check_named(text, "    < cmd=", name);
         free(text);
     }
-    for (const char *at = page; (at = strstr(at, "\n### pmix-")); at++) {
-        size_t n = strcspn(at + 5, "\n"), i = 0;
+    for (const char *at = page; (at = strstr(at, "\n    > cmd=pmix-")); at++) {
+        size_t n = strcspn(at + 11, ";"), i = 0;
 
         while (i < ext_command_count && (strlen(ext_commands[i].name[WIRE_2]) != n ||
-                                         strncmp(ext_commands[i].name[WIRE_2], at + 5, n)))
+                                         strncmp(ext_commands[i].name[WIRE_2], at + 11, n)))
             i++;
         if (i == ext_command_count)
-            fail_msg("the page has '%.*s', which is no command", (int)n, at + 5);
+            fail_msg("the page has '%.*s', which is no command", (int)n, at + 11);
     }
     free(page);
 }

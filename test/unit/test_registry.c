@@ -241,7 +241,7 @@ static char *client_of(struct world *w, const char *name)
 /* r1 and a1 both have id "1". */
 static int add_job(struct world *w, const char *who, const char *client, struct err *e)
 {
-    struct reg_job j = { .owner = uid_of(*who), .id = who + 1, .host = "h", .command = "c",
+    struct reg_job j = { .owner = uid_of(*who), .id = who + 1, .host = "h", .command = "c", .tools = "",
                          .pid = 1, .size = 2, .client = client_of(w, client) };
 
     return registry_job(w->registry, &j, e);
@@ -450,7 +450,7 @@ static void test_limits(void **state)
     for (int i = 0; i < REGISTRY_JOBS + 1; i++) {
         snprintf(name, sizeof name, "%d", i);
         assert_int_equal(registry_job(w.registry, &(struct reg_job){ .owner = 1001, .id = name,
-                         .host = "", .command = "" }, &e), i < REGISTRY_JOBS ? 0 : -1);
+                         .host = "", .command = "", .tools = "" }, &e), i < REGISTRY_JOBS ? 0 : -1);
     }
     assert_int_equal(store_commit(w.store, &e), 0);
     world_restart(&w);

@@ -1,5 +1,5 @@
 /* nearest.c - see nearest.h */
-#include "mpiexec_lite/nearest.h"
+#include "wire/nearest.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * Names are offered one by one; the best so far is kept.  The measure is the
  * number of letters to insert, drop, replace or swap with their neighbour.  No
  * allocation, no failure. */
-#ifndef MPIEXEC_LITE_NEAREST_H
-#define MPIEXEC_LITE_NEAREST_H
+#ifndef WIRE_NEAREST_H
+#define WIRE_NEAREST_H
 
 #include <stddef.h>
 

@@ -1,0 +1,198 @@
+/* lib_tool.c - a tool and its servers; see lib.h */
+#include "pmix_ext/lib.h"
+
+#include "pmix_ext/find.h"
+
+#include <string.h>
+
+/* --- opening ----------------------------------------------------------- */
+
+/* The name a tool asks for, or NULL. */
+static const pmix_proc_t *wanted_name(const pmix_info_t *infos, size_t n, pmix_proc_t *name)
+{
+    const pmix_value_t *v = attr_find(infos, n, PMIX_TOOL_NSPACE);
+
+    if (!v || v->type != PMIX_STRING || !v->data.string)
+        return NULL;
+    PMIX_LOAD_PROCID(name, v->data.string, 0);
+    return name;
+}
+
+static struct link *open_found(const struct found *f, const pmix_info_t *infos, size_t n,
+                               pmix_status_t *status)
+{
+    pmix_proc_t name;
+    struct err e;
+    int fd;
+
+    if (f->how == FOUND_RANK)
+        return link_open_rank(status);
+    *status = PMIX_ERR_UNREACH;
+    fd = find_connect(f, &e);
+    if (fd < 0)
+        return NULL;
+    return link_open_tool(fd, wanted_name(infos, n, &name), f->at.nspace, status);
+}
+
+static struct link *open_tool(const pmix_info_t *infos, size_t n, pmix_status_t *status)
+{
+    struct find_wants wants;
+    struct link *l = NULL;
+    struct found f;
+    struct err e;
+
+    *status = find_read(infos, n, &wants, &e);
+    if (*status != PMIX_SUCCESS)
+        return NULL;
+    *status = find_server(&wants, &f, &e);
+    if (*status == PMIX_SUCCESS)
+        l = open_found(&f, infos, n, status);
+    find_clear(&f);
+    return l;
+}
+
+/* A tool may do without a server, if it says so. */
+static struct link *open_any(const pmix_info_t *infos, size_t n, pmix_status_t *status)
+{
+    struct link *l;
+
+    *status = PMIX_SUCCESS;
+    if (attr_true(infos, n, PMIX_TOOL_DO_NOT_CONNECT))
+        return NULL;
+    l = open_tool(infos, n, status);
+    if (!l && *status == PMIX_ERR_UNREACH && attr_true(infos, n, PMIX_TOOL_CONNECT_OPTIONAL))
+        *status = PMIX_SUCCESS;
+    return l;
+}
+
+pmix_status_t PMIx_tool_init(pmix_proc_t *proc, pmix_info_t info[], size_t ninfo)
+{
+    return lib_begin(open_any, info, ninfo, proc);
+}
+
+pmix_status_t PMIx_tool_finalize(void)
+{
+    return lib_finish();
+}
+
+/* --- several servers --------------------------------------------------- */
+
+static pmix_status_t attach(pmix_proc_t *me, pmix_proc_t *server, const pmix_info_t *infos,
+                            size_t n, bool primary)
+{
+    pmix_status_t status;
+    struct link *l;
+
+    if (!lib_begun())
+        return PMIX_ERR_INIT;
+    l = open_tool(infos, n, &status);
+    if (!l)
+        return status;
+    if (me)
+        *me = l->me;
+    if (server)
+        *server = l->server;
+    lib_add(l, primary);
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t PMIx_tool_attach_to_server(pmix_proc_t *myproc, pmix_proc_t *server,
+                                         pmix_info_t info[], size_t ninfo)
+{
+    pmix_status_t status;
+
+    pthread_mutex_lock(&lib.life);
+    status = attach(myproc, server, info, ninfo,
+                    attr_true(info, ninfo, PMIX_PRIMARY_SERVER));
+    pthread_mutex_unlock(&lib.life);
+    return status;
+}
+
+/* The link to a server of that name, or NULL.  lib.lock is held. */
+static struct link *link_named(const pmix_proc_t *server)
+{
+    struct link *l;
+
+    TAILQ_FOREACH(l, &lib.links, in_lib)
+        if (PMIX_CHECK_PROCID(&l->server, server))
+            break;
+    return l;
+}
+
+pmix_status_t PMIx_tool_disconnect(const pmix_proc_t *server)
+{
+    struct link *l;
+    bool begun;
+
+    if (!server)
+        return PMIX_ERR_BAD_PARAM;
+    pthread_mutex_lock(&lib.life);
+    pthread_mutex_lock(&lib.lock);
+    begun = lib.inits > 0;
+    l = link_named(server);
+    pthread_mutex_unlock(&lib.lock);
+    if (l)
+        link_close(l);
+    pthread_mutex_unlock(&lib.life);
+    return l ? PMIX_SUCCESS : begun ? PMIX_ERR_NOT_FOUND : PMIX_ERR_INIT;
+}
+
+/* The old way: one server at a time. */
+pmix_status_t PMIx_tool_connect_to_server(pmix_proc_t *proc, pmix_info_t info[], size_t ninfo)
+{
+    struct link *old = link_primary();
+    pmix_status_t status;
+
+    pthread_mutex_lock(&lib.life);
+    status = attach(proc, NULL, info, ninfo, true);
+    if (status == PMIX_SUCCESS && old)
+        link_close(old);
+    pthread_mutex_unlock(&lib.life);
+    link_drop(old);
+    return status;
+}
+
+pmix_status_t PMIx_tool_get_servers(pmix_proc_t *servers[], size_t *nservers)
+{
+    struct link *l;
+    size_t n = 0;
+
+    if (!servers || !nservers)
+        return PMIX_ERR_BAD_PARAM;
+    *servers = NULL;
+    *nservers = 0;
+    if (!lib_begun())
+        return PMIX_ERR_INIT;
+    pthread_mutex_lock(&lib.lock);
+    TAILQ_FOREACH(l, &lib.links, in_lib)
+        n++;
+    if (n)
+        *servers = PMIx_Proc_create(n);
+    if (*servers)
+        TAILQ_FOREACH(l, &lib.links, in_lib)
+            (*servers)[(*nservers)++] = l->server;
+    pthread_mutex_unlock(&lib.lock);
+    return !n ? PMIX_ERR_UNREACH : *servers ? PMIX_SUCCESS : PMIX_ERR_NOMEM;
+}
+
+/* No server calls a tool, so there is nothing to wait for: it is connected, or is not. */
+pmix_status_t PMIx_tool_set_server(const pmix_proc_t *server, pmix_info_t info[], size_t ninfo)
+{
+    struct link *l;
+    bool begun;
+
+    (void)info;
+    (void)ninfo;
+    if (!server)
+        return PMIX_ERR_BAD_PARAM;
+    pthread_mutex_lock(&lib.lock);
+    begun = lib.inits > 0;
+    l = link_named(server);
+    if (l) {
+        TAILQ_REMOVE(&lib.links, l, in_lib);
+        TAILQ_INSERT_HEAD(&lib.links, l, in_lib);
+        lib.me = l->me;
+    }
+    pthread_mutex_unlock(&lib.lock);
+    return l ? PMIX_SUCCESS : begun ? PMIX_ERR_UNREACH : PMIX_ERR_INIT;
+}

@@ -1,0 +1,218 @@
+/* start.c - programs that a tool starts: ssh, and a launcher where none runs.  See find.h. */
+#include "pmix_ext/find.h"
+
+#include "pmix_ext/pmix_ext.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PATH = 4096, LOOKS = 3000 };      /* bytes of a path; looks for the launcher's entry, */
+static const long PAUSE = 10000000;      /* this apart, ns */
+
+void find_program(const char *name, char *path, size_t size)
+{
+    ssize_t n = readlink("/proc/self/exe", path, size - 1);
+    char *slash;
+
+    path[n > 0 ? n : 0] = 0;
+    slash = strrchr(path, '/');
+    if (slash && (size_t)(slash + 1 - path) + strlen(name) < size) {
+        memcpy(slash + 1, name, strlen(name) + 1);
+        if (access(path, X_OK) == 0)
+            return;
+    }
+    snprintf(path, size, "%s", name);
+}
+
+static _Noreturn void become(char *const argv[], int in, int out)
+{
+    sigset_t none;
+
+    setsid();                            /* Ctrl-C is the tool's affair */
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0)
+        _exit(126);
+    execvp(argv[0], argv);
+    _exit(127);
+}
+
+/* The grandchild is nobody's to reap: this may be a library of a program that counts its
+ * children. */
+pid_t find_start(char *const argv[], int in, int out, struct err *e)
+{
+    pid_t pid, child = -1;
+    int ends[2], status;
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return err_set(e, ERR_OTHER, "cannot start %.80s: %s", argv[0], strerror(errno));
+    pid = fork();
+    if (pid == 0) {
+        child = fork();
+        if (child == 0)
+            become(argv, in, out);
+        _exit(child < 0 || write(ends[1], &child, sizeof child) != sizeof child);
+    }
+    close(ends[1]);
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (pid < 0 || read(ends[0], &child, sizeof child) != sizeof child)
+        child = err_set(e, ERR_OTHER, "cannot start %.80s", argv[0]);
+    close(ends[0]);
+    return child;
+}
+
+/* --- the words of a launcher ------------------------------------------- */
+
+static void add(char ***words, const char *word)
+{
+    PMIx_Argv_append_nosize(words, word);
+}
+
+static const struct { const char *key, *option; pmix_data_type_t type; } options[] = {
+    { PMIX_WDIR, "-wdir", PMIX_STRING }, { PMIX_HOST, "-hosts", PMIX_STRING },
+    { PMIX_HOSTFILE, "-f", PMIX_STRING }, { PMIX_SET_ENVAR, "-env", PMIX_ENVAR },
+};
+
+static pmix_status_t add_info(char ***words, const pmix_info_t *info, struct err *e)
+{
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        if (!PMIX_CHECK_KEY(info, options[i].key))
+            continue;
+        if (info->value.type != options[i].type) {
+            err_set(e, ERR_INVALID_VAL, "%s: it has another type", options[i].key);
+            return PMIX_ERR_TYPE_MISMATCH;
+        }
+        add(words, options[i].option);
+        if (options[i].type == PMIX_ENVAR)
+            add(words, info->value.data.envar.envar);
+        add(words, options[i].type == PMIX_ENVAR ? info->value.data.envar.value
+                                                 : info->value.data.string);
+        return PMIX_SUCCESS;
+    }
+    if (!PMIX_INFO_IS_REQUIRED(info))
+        return PMIX_SUCCESS;
+    err_set(e, ERR_INVALID_ARG, "%.100s is required, and means nothing to a new launcher",
+            info->key);
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+static pmix_status_t add_infos(char ***words, const pmix_info_t *infos, size_t n, struct err *e)
+{
+    pmix_status_t rc = PMIX_SUCCESS;
+
+    for (size_t i = 0; i < n && rc == PMIX_SUCCESS; i++)
+        rc = add_info(words, &infos[i], e);
+    return rc;
+}
+
+static void add_env(char ***words, char *const *env)
+{
+    for (; env && *env; env++) {
+        char *name = strdup(*env), *value = name ? strchr(name, '=') : NULL;
+
+        if (value) {
+            *value = 0;
+            add(words, "-env");
+            add(words, name);
+            add(words, value + 1);
+        }
+        free(name);
+    }
+}
+
+/* argv[0] is the program's name, as everywhere; a word ":" would end the program's words. */
+static pmix_status_t add_app(char ***words, const pmix_app_t *app, struct err *e)
+{
+    char number[16];
+    pmix_status_t rc;
+
+    snprintf(number, sizeof number, "%d", app->maxprocs > 0 ? app->maxprocs : 1);
+    add(words, "-n");
+    add(words, number);
+    if (app->cwd) {
+        add(words, "-wdir");
+        add(words, app->cwd);
+    }
+    add_env(words, app->env);
+    rc = add_infos(words, app->info, app->ninfo, e);
+    if (rc != PMIX_SUCCESS)
+        return rc;
+    if (!app->cmd || !*app->cmd) {
+        err_set(e, ERR_INVALID_ARG, "an app without a command");
+        return PMIX_ERR_BAD_PARAM;
+    }
+    add(words, app->cmd);
+    for (char **word = app->argv && *app->argv ? app->argv + 1 : NULL; word && *word; word++) {
+        if (!strcmp(*word, ":")) {
+            err_set(e, ERR_INVALID_ARG, "%.100s: an argument ':' cannot be given to it", app->cmd);
+            return PMIX_ERR_BAD_PARAM;
+        }
+        add(words, *word);
+    }
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t make_words(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
+                                size_t napps, char ***words, struct err *e)
+{
+    pmix_status_t rc = PMIX_SUCCESS;
+    char path[PATH];
+
+    find_program("mpiexec_lite", path, sizeof path);
+    add(words, path);
+    for (size_t i = 0; i < napps && rc == PMIX_SUCCESS; i++) {
+        if (i)
+            add(words, ":");
+        rc = add_infos(words, infos, ninfo, e);
+        if (rc == PMIX_SUCCESS)
+            rc = add_app(words, &apps[i], e);
+    }
+    return rc;
+}
+
+/* --- a launcher -------------------------------------------------------- */
+
+static pmix_status_t await(pid_t pid, struct found *f, struct err *e)
+{
+    struct find_wants wants = { .pid = pid };
+
+    for (int i = 0; i < LOOKS; i++) {
+        if (find_server(&wants, f, NULL) == PMIX_SUCCESS)
+            return PMIX_SUCCESS;
+        find_clear(f);
+        if (!rendezvous_start_of(pid))
+            break;
+        nanosleep(&(struct timespec){ .tv_nsec = PAUSE }, NULL);
+    }
+    err_set(e, ERR_OTHER, "mpiexec_lite (process %d) has ended before it could be called",
+            (int)pid);
+    return PMIX_ERR_JOB_FAILED_TO_LAUNCH;
+}
+
+pmix_status_t find_start_launcher(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
+                                  size_t napps, struct found *f, struct err *e)
+{
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    char **words = NULL;
+    pmix_status_t rc;
+    pid_t pid = -1;
+
+    *f = (struct found){ .fd = -1 };
+    rc = apps && napps ? make_words(infos, ninfo, apps, napps, &words, e) : PMIX_ERR_BAD_PARAM;
+    if (rc == PMIX_SUCCESS) {
+        pid = find_start(words, null, STDOUT_FILENO, e);
+        rc = pid > 0 ? await(pid, f, e) : PMIX_ERR_JOB_FAILED_TO_LAUNCH;
+    }
+    PMIX_ARGV_FREE(words);
+    if (null >= 0)
+        close(null);
+    return rc;
+}

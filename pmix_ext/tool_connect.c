@@ -1,0 +1,240 @@
+/* tool_connect.c - which server, and which jobs of it, are meant. */
+#include "pmix_ext/tool.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- server ------------------------------------------------------------ */
+
+enum { SELECTORS = 5 };
+
+static int add_pid(const struct tool *t, pmix_info_t *infos, size_t *n)
+{
+    double number;
+    pid_t pid;
+
+    if (!tool_has(t, OPT_PID))
+        return 0;
+    if (tool_number(t, OPT_PID, 1, 0, &number))
+        return STATUS_USAGE;
+    pid = number < INT_MAX ? (pid_t)number : INT_MAX;
+    PMIX_INFO_LOAD(&infos[(*n)++], PMIX_SERVER_PIDINFO, &pid, PMIX_PID);
+    return 0;
+}
+
+static void add_text(const struct tool *t, int id, const char *key, pmix_info_t *infos,
+                     size_t *n)
+{
+    if (tool_has(t, id))
+        PMIX_INFO_LOAD(&infos[(*n)++], key, tool_value(t, id), PMIX_STRING);
+}
+
+static void add_flag(const struct tool *t, int id, const char *key, pmix_info_t *infos,
+                     size_t *n)
+{
+    if (tool_has(t, id))
+        PMIX_INFO_LOAD(&infos[(*n)++], key, NULL, PMIX_BOOL);
+}
+
+static int not_connected(const struct tool *t, pmix_status_t status)
+{
+    if (status == PMIX_ERR_RESOURCE_BUSY) {
+        tool_fail(0, "several servers are here; choose one with --pid, --nspace or --uri:");
+        servers_print(stderr);
+        return STATUS_SEVERAL;
+    }
+    if (status != PMIX_ERR_UNREACH)
+        return tool_failed("connecting to a server", status);
+    if (tool_has(t, OPT_PID))
+        return tool_fail(STATUS_NO_SERVER, "no server is process %s", tool_value(t, OPT_PID));
+    if (tool_has(t, OPT_SERVER))
+        return tool_fail(STATUS_NO_SERVER, "no server has job or name %s",
+                         tool_value(t, OPT_SERVER));
+    if (tool_has(t, OPT_URI))
+        return tool_fail(STATUS_NO_SERVER, "no server at %s", tool_value(t, OPT_URI));
+    if (tool_has(t, OPT_SYSTEM))
+        return tool_fail(STATUS_NO_SERVER, "there is no system server here");
+    return tool_fail(STATUS_NO_SERVER, "there is no server here; is a job running?");
+}
+
+int tool_connect(struct tool *t)
+{
+    pmix_info_t infos[SELECTORS];
+    pmix_status_t status;
+    size_t n = 0;
+
+    if (add_pid(t, infos, &n))
+        return STATUS_USAGE;
+    add_text(t, OPT_SERVER, PMIX_SERVER_NSPACE, infos, &n);
+    add_text(t, OPT_URI, PMIX_SERVER_URI, infos, &n);
+    add_flag(t, OPT_SYSTEM, PMIX_CONNECT_TO_SYSTEM, infos, &n);
+    add_flag(t, OPT_SYSTEM_FIRST, PMIX_CONNECT_SYSTEM_FIRST, infos, &n);
+    status = PMIx_tool_init(&t->me, infos, n);
+    for (size_t i = 0; i < n; i++)
+        PMIX_INFO_DESTRUCT(&infos[i]);
+    return status == PMIX_SUCCESS ? 0 : not_connected(t, status);
+}
+
+/* --- asking ------------------------------------------------------------ */
+
+static pmix_status_t add_qualifiers(pmix_query_t *q, const char *nspace,
+                                    const pmix_info_t *infos, size_t n)
+{
+    size_t at = 0;
+
+    if (!nspace && !n)
+        return PMIX_SUCCESS;
+    PMIX_QUERY_QUALIFIERS_CREATE(q, n + (nspace != NULL));
+    if (!q->qualifiers)
+        return PMIX_ERR_NOMEM;
+    if (nspace)
+        PMIX_INFO_LOAD(&q->qualifiers[at++], PMIX_NSPACE, nspace, PMIX_STRING);
+    for (size_t i = 0; i < n; i++)
+        PMIX_INFO_XFER(&q->qualifiers[at + i], &infos[i]);
+    return PMIX_SUCCESS;
+}
+
+/* One result, with the key: what else there is would be for nobody. */
+static pmix_status_t take_answer(pmix_info_t *results, size_t n, const char *key,
+                                 pmix_value_t *value)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(results[i].key, key)) {
+            *value = results[i].value;
+            results[i].value = (pmix_value_t){ .type = PMIX_UNDEF };
+            return PMIX_SUCCESS;
+        }
+    return PMIX_ERR_NOT_FOUND;
+}
+
+pmix_status_t tool_ask(const char *key, const char *nspace, const pmix_info_t *qualifiers,
+                       size_t n, pmix_value_t *value)
+{
+    pmix_info_t *results = NULL;
+    size_t nresults = 0;
+    pmix_status_t status;
+    pmix_query_t query;
+
+    PMIX_QUERY_CONSTRUCT(&query);
+    PMIX_ARGV_APPEND(status, query.keys, key);
+    if (status == PMIX_SUCCESS)
+        status = add_qualifiers(&query, nspace, qualifiers, n);
+    if (status == PMIX_SUCCESS)
+        status = PMIx_Query_info(&query, 1, &results, &nresults);
+    if (status == PMIX_SUCCESS)
+        status = take_answer(results, nresults, key, value);
+    if (results)
+        PMIX_INFO_FREE(results, nresults);
+    PMIX_QUERY_DESTRUCT(&query);
+    return status;
+}
+
+/* --- jobs -------------------------------------------------------------- */
+
+int tool_jobs(char ***jobs)
+{
+    pmix_value_t v;
+    pmix_status_t status = tool_ask(PMIX_QUERY_NAMESPACES, NULL, NULL, 0, &v);
+
+    *jobs = NULL;
+    if (status != PMIX_SUCCESS)
+        return tool_failed("the list of jobs", status);
+    if (v.type == PMIX_STRING && v.data.string && *v.data.string)
+        *jobs = PMIx_Argv_split(v.data.string, ',');
+    PMIX_VALUE_DESTRUCT(&v);
+    return 0;
+}
+
+static int only_job(pmix_nspace_t nspace)
+{
+    char **jobs;
+    int status = tool_jobs(&jobs);
+    int n = PMIx_Argv_count(jobs);
+
+    if (status)
+        return status;
+    if (n == 1)
+        PMIX_LOAD_NSPACE(nspace, jobs[0]);
+    else if (!n)
+        status = tool_fail(STATUS_FAILED, "the server has no job");
+    else {
+        tool_fail(0, "the server has several jobs; name one of:");
+        for (int i = 0; i < n; i++)
+            fprintf(stderr, "  %s\n", jobs[i]);
+        status = STATUS_SEVERAL;
+    }
+    PMIx_Argv_free(jobs);
+    return status;
+}
+
+static int add_ranks(struct targets *t, unsigned long from, unsigned long to)
+{
+    enum { MOST = 1000000 };
+    pmix_proc_t *procs;
+
+    if (from > to || to >= MOST || t->n + (to - from) >= MOST)
+        return -1;
+    procs = realloc(t->procs, (t->n + to - from + 1) * sizeof *procs);
+    if (!procs)
+        return -1;
+    t->procs = procs;
+    for (; from <= to; from++)
+        PMIX_LOAD_PROCID(&t->procs[t->n++], t->nspace, (pmix_rank_t)from);
+    return 0;
+}
+
+/* "0,3-5" */
+static int read_ranks(const char *text, struct targets *t)
+{
+    do {
+        char *end;
+        unsigned long from = strtoul(text, &end, 10), to = from;
+
+        if (end == text || strspn(text, " +-"))
+            return -1;
+        if (*end == '-') {
+            text = end + 1;
+            to = strtoul(text, &end, 10);
+            if (end == text || strspn(text, " +-"))
+                return -1;
+        }
+        if ((*end && *end != ',') || add_ranks(t, from, to) < 0)
+            return -1;
+        text = *end ? end + 1 : NULL;
+    } while (text);
+    return 0;
+}
+
+int tool_targets(const char *text, struct targets *out)
+{
+    size_t n = text ? strcspn(text, ":") : 0;
+    int status = 0;
+
+    *out = (struct targets){ .n = 0 };
+    if (n > PMIX_MAX_NSLEN)
+        return tool_fail(STATUS_USAGE, "'%.40s...' is too long for a job's name", text);
+    if (n)
+        memcpy(out->nspace, text, n);
+    else
+        status = only_job(out->nspace);
+    if (status)
+        return status;
+    if (text && text[n] && read_ranks(text + n + 1, out) < 0) {
+        targets_clear(out);
+        return tool_fail(STATUS_USAGE, "'%s': ranks are like 0,3-5", text + n + 1);
+    }
+    if (!out->n) {
+        out->procs = PMIx_Proc_create(1);
+        if (!out->procs)
+            return tool_fail(STATUS_FAILED, "out of memory");
+        PMIX_LOAD_PROCID(&out->procs[out->n++], out->nspace, PMIX_RANK_WILDCARD);
+    }
+    return 0;
+}
+
+void targets_clear(struct targets *t)
+{
+    free(t->procs);
+    *t = (struct targets){ .n = 0 };
+}

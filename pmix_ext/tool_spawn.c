@@ -1,0 +1,221 @@
+/* tool_spawn.c - pmix_tool spawn: a job that one has started is followed to its end. */
+#include "pmix_ext/tool.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { JOB_INFOS = 3 };
+
+struct spawning {
+    struct follow   follow;
+    pthread_mutex_t lock;
+    pmix_nspace_t   nspace;              /* "": not known yet */
+    struct ended { pmix_nspace_t nspace; int code; } *ended;     /* owned: jobs */
+    size_t          n;
+};
+
+/* --- the end of the job ------------------------------------------------ */
+
+/* A short job may have ended before its name is known.  The lock is held. */
+static void look(struct spawning *s)
+{
+    for (size_t i = 0; *s->nspace && i < s->n; i++)
+        if (!strcmp(s->ended[i].nspace, s->nspace))
+            follow_end(&s->follow, s->ended[i].code);
+}
+
+static void note_end(struct spawning *s, const char *nspace, int code)
+{
+    struct ended *ended;
+
+    pthread_mutex_lock(&s->lock);
+    ended = realloc(s->ended, (s->n + 1) * sizeof *ended);
+    if (ended) {
+        s->ended = ended;
+        PMIX_LOAD_NSPACE(ended[s->n].nspace, nspace);
+        ended[s->n++].code = code;
+    } else {
+        follow_end(&s->follow, tool_fail(STATUS_OWN, "out of memory"));
+    }
+    look(s);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void on_job_end(size_t id, pmix_status_t status, const pmix_proc_t *source,
+                       pmix_info_t infos[], size_t n, pmix_info_t *results, size_t nresults,
+                       pmix_event_notification_cbfunc_fn_t done, void *cbdata)
+{
+    pmix_data_array_t all = { .type = PMIX_INFO, .size = n, .array = infos };
+    const pmix_value_t *code = tool_find(&all, PMIX_EXIT_CODE);
+
+    (void)id;
+    (void)status;
+    (void)results;
+    (void)nresults;
+    note_end(tool_object(infos, n), source->nspace,
+             code && code->type == PMIX_INT ? code->data.integer : STATUS_OWN);
+    done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
+}
+
+/* --- starting ---------------------------------------------------------- */
+
+static size_t add_infos(const struct tool *t, pmix_info_t *infos)
+{
+    size_t n = 0;
+
+    if (tool_has(t, OPT_HOSTS))
+        PMIX_INFO_LOAD(&infos[n++], PMIX_HOST, tool_value(t, OPT_HOSTS), PMIX_STRING);
+    if (!tool_has(t, OPT_DETACH)) {
+        PMIX_INFO_LOAD(&infos[n++], PMIX_FWD_STDOUT, NULL, PMIX_BOOL);
+        PMIX_INFO_LOAD(&infos[n++], PMIX_FWD_STDERR, NULL, PMIX_BOOL);
+    }
+    return n;
+}
+
+/* 0, or the exit status. */
+static int read_app(const struct tool *t, pmix_app_t *app)
+{
+    const char *dir = tool_value(t, OPT_WDIR);
+    pmix_status_t status = PMIX_SUCCESS;
+    double count;
+
+    if (tool_number(t, OPT_COUNT, 1, 1, &count))
+        return STATUS_USAGE;
+    app->maxprocs = count < 1e9 ? (int)count : 1000000000;
+    app->cmd = strdup(t->argv[0]);
+    app->cwd = dir ? strdup(dir) : NULL;
+    app->argv = PMIx_Argv_copy(t->argv);
+    for (size_t i = 0; i < t->ngiven && status == PMIX_SUCCESS; i++) {
+        if (t->given[i].id != OPT_ENV)
+            continue;
+        if (!strchr(t->given[i].arg, '='))
+            return tool_fail(STATUS_USAGE, "--env: '%s' is not NAME=VALUE", t->given[i].arg);
+        PMIX_ARGV_APPEND(status, app->env, t->given[i].arg);
+    }
+    if (!app->cmd || !app->argv || (dir && !app->cwd) || status != PMIX_SUCCESS)
+        return tool_fail(STATUS_OWN, "out of memory");
+    return 0;
+}
+
+static int start(const struct tool *t, pmix_nspace_t nspace)
+{
+    pmix_info_t infos[JOB_INFOS];
+    pmix_status_t said;
+    pmix_app_t app;
+    size_t n;
+    int status;
+
+    PMIX_APP_CONSTRUCT(&app);
+    status = read_app(t, &app);
+    if (!status) {
+        n = add_infos(t, infos);
+        said = PMIx_Spawn(infos, n, &app, 1, nspace);
+        if (said != PMIX_SUCCESS) {
+            tool_failed(t->argv[0], said);
+            status = STATUS_OWN;
+        }
+        for (size_t i = 0; i < n; i++)
+            PMIX_INFO_DESTRUCT(&infos[i]);
+    }
+    PMIX_APP_DESTRUCT(&app);
+    return status;
+}
+
+/* --- following --------------------------------------------------------- */
+
+static void tell(const char *nspace, const char *key, int signo)
+{
+    pmix_info_t directive;
+    pmix_status_t status;
+    pmix_proc_t all;
+
+    PMIX_LOAD_PROCID(&all, nspace, PMIX_RANK_WILDCARD);
+    PMIX_INFO_LOAD(&directive, key, signo ? &signo : NULL, signo ? PMIX_INT : PMIX_BOOL);
+    status = PMIx_Job_control(&all, 1, &directive, 1, NULL, NULL);
+    if (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED)
+        tool_failed(nspace, status);
+    PMIX_INFO_DESTRUCT(&directive);
+}
+
+/* Signals are the job's; who sends one twice means it. */
+static void wait_for_end(struct spawning *s)
+{
+    int signo, before = 0;
+
+    while (!s->follow.ended && (signo = follow_wait(&s->follow, -1)) >= 0) {
+        if (!signo)
+            continue;
+        if (before)
+            tell(s->nspace, PMIX_JOB_CTRL_KILL, 0);
+        else
+            tell(s->nspace, PMIX_JOB_CTRL_SIGNAL, signo);
+        before = signo;
+    }
+}
+
+static int follow_job(const struct tool *t, struct spawning *s, struct output *o)
+{
+    static const pmix_status_t code = PMIX_EVENT_JOB_END;
+    pmix_proc_t mine = { .rank = PMIX_RANK_WILDCARD };   /* of jobs that this tool spawns */
+    pmix_nspace_t nspace;
+    int status = follow_connection(&s->follow, STATUS_OWN);
+
+    if (!status)
+        status = tool_register(&code, 1, on_job_end, s);
+    if (!status)
+        status = output_pull(o, &mine, 1);
+    if (!status)
+        status = start(t, nspace);
+    if (status)
+        return status == STATUS_USAGE ? status : STATUS_OWN;
+    pthread_mutex_lock(&s->lock);
+    PMIX_LOAD_NSPACE(s->nspace, nspace);
+    look(s);
+    pthread_mutex_unlock(&s->lock);
+    wait_for_end(s);
+    return s->follow.status;
+}
+
+static int attached(const struct tool *t)
+{
+    struct spawning s = { .lock = PTHREAD_MUTEX_INITIALIZER };
+    struct output *o;
+    int status;
+
+    if (follow_start(&s.follow))
+        return STATUS_OWN;
+    o = output_new(&s.follow, t->json, tool_has(t, OPT_RAW));
+    status = o ? follow_job(t, &s, o) : tool_fail(STATUS_OWN, "out of memory");
+    follow_end(&s.follow, status);
+    PMIx_tool_finalize();                /* after which nothing is called any more */
+    output_free(o);
+    follow_stop(&s.follow);
+    free(s.ended);
+    return status;
+}
+
+static int detached(const struct tool *t)
+{
+    pmix_nspace_t nspace;
+    int status = start(t, nspace);
+
+    if (status)
+        return status;
+    if (t->json)
+        return tool_document(json_pack("{s:o}", "nspace", tool_json_text(nspace)));
+    puts(nspace);
+    return 0;
+}
+
+int tool_spawn(struct tool *t)
+{
+    int status = tool_connect(t);
+
+    if (status)
+        return status == STATUS_USAGE ? STATUS_USAGE : STATUS_OWN;
+    return tool_has(t, OPT_DETACH) ? detached(t) : attached(t);
+}

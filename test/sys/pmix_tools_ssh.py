@@ -1,0 +1,220 @@
+#!/usr/bin/env -S python3 -B
+"""Tools on the other nodes of a job, and tools that call by ssh.  On a bed of namespaces: see
+test/bed.py."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from trial import *                                     # noqa: E402
+import signal                                           # noqa: E402
+import socket                                           # noqa: E402
+from pmixlib import Closed, Peer, finder, query, results         # noqa: E402
+from pmixlib import good as well                        # noqa: E402
+
+SIZE = 5
+FIND = finder()
+TREE = ["-tree-width", 1, "-flat-hosts", 1]
+NS, PTABLE = "pmix.qry.ns", "pmix.qry.ptable"
+
+
+class Far(Peer):
+    """A tool inside a node, which finds its server by these words (test/progs/pmix_find.c)."""
+
+    def __init__(self, bed, node, *words, hello=True, **more):
+        ours, theirs = socket.socketpair()
+        self.process = bed.popen(node, [bed.path("bin", "pmix_find"), "-", *words], stdin=theirs,
+                                 **more)
+        theirs.close()
+        super().__init__(ours)
+        if hello:
+            self.hello()
+
+    def hello(self):
+        try:
+            self.open()
+        except (Closed, OSError) as e:
+            raise Wrong(f"no server: {e}; {self.error()}") from None
+        self.nspace = well(self.call("pmix-tool-connect"))["nspace"]
+
+    def error(self):
+        return self.process.error_text().decode(errors="replace")
+
+    def jobs(self):
+        return dict((k, v) for _, k, v in results(self.call("pmix-query", queries=[query(NS)])))[NS]
+
+    def fails(self):
+        """It has found nothing; what it says."""
+        try:
+            self.hello()
+        except Wrong:
+            self.process.finish(LIMIT)
+            return self.error()
+        raise Wrong("connected")
+
+
+def entries(bed, node):
+    return [f for f in bed.files(node) if "/pmi2_server-" in f]
+
+
+def job_with_tools(bed, *words, user="root", nodes=range(SIZE), **more):
+    """A job that sleeps, whose launcher and proxies take tools by now."""
+    job = start(bed, *words, "-n", SIZE, *("sleep", 600), user=user, **more)
+    for n in nodes:
+        wait_for(lambda n=n: len(entries(bed, n)) == 2, f"an entry on node{n}")
+    return job
+
+
+def end(job):
+    job.kill(signal.SIGTERM)
+    same(finish(job).status, 143, "status")
+
+
+@points([("a tool on each node calls the server there, and is answered by the launcher", []),
+         ("the same at each place of a chain of servers", TREE)])
+def each_node(bed, words):
+    job = job_with_tools(bed, *words)
+    tools = [Far(bed, n) for n in range(SIZE)]
+    same(len({t.nspace for t in tools}), SIZE, "names of their own")
+    names = {t.jobs() for t in tools}
+    same(len(names), 1, "one job, the same")
+    for n in range(SIZE):
+        pid = [p for p in bed.processes(n) if p.cmdline.endswith("pmi2_proxy")]
+        here = entries(bed, n)
+        need(len(here) == 2 and all(f"/node{n}." in f for f in here), "HOST.PID", here, pid)
+    for t in tools:
+        table = well(t.call("pmix-query", queries=[query(PTABLE, qualifiers=[
+            {"key": "pmix.nspace", "type": "PMIX_STRING", "value": next(iter(names))}])]))
+        need("node4" in str(table), "the whole table", table)
+    for t in tools:
+        t.close()
+    end(job)
+    for n in range(SIZE):
+        same(entries(bed, n), [], "entries afterwards")
+
+
+@point("the kernel of its node says who a tool is: another user gets nothing")
+def users(bed):
+    job = job_with_tools(bed, user="tester")
+    Far(bed, 3, user="tester").close()
+    where = next(f for f in entries(bed, 3) if f.endswith(".s"))
+    need("UNREACH" in Far(bed, 3, user="csher", hello=False).fails(), "another user finds none")
+    folder = f"/proc/{bed.nodes[3].init}/root" + os.path.dirname(where)
+    os.chmod(folder, 0o755)
+    os.chmod(folder + "/" + os.path.basename(where), 0o777)
+    other = Far(bed, 3, "pmix.srvr.uri=unix:" + where, user="csher", hello=False)
+    need("another user" in other.fails(), "it does not trust ours")
+    code = ("import socket,sys;s=socket.socket(socket.AF_UNIX);s.connect(sys.argv[1]);"
+            "s.sendall(b'cmd=init pmi_version=2 pmi_subversion=0\\n');"
+            "sys.stdout.write('got %r' % s.recv(9))")
+    r = bed.run(3, ["/usr/bin/python3", "-c", code, where], user="csher")
+    need(r.stdout == b"got b''" or b"Reset" in r.stderr or b"Broken" in r.stderr, "not a byte", r)
+    end(job)
+
+
+@point("a tool that does not read holds up nobody; 60 that die leave nothing")
+def stalls(bed):
+    job = job_with_tools(bed, *TREE)
+    root = front_and_root(job)[1]
+    before = len(os.listdir(f"/proc/{root}/fd"))
+    deaf = Far(bed, 4)
+    deaf.sock.setblocking(False)
+    try:
+        for i in range(200000):
+            deaf.send("pmix-capabilities")
+        raise Wrong("everything was taken")
+    except BlockingIOError:
+        say(f"{i} requests in flight")
+    other = Far(bed, 4)
+    for _ in range(100):
+        other.jobs()
+    deaf.close()
+    tools = [Far(bed, 1 + i % 4, hello=i % 3 > 0) for i in range(60)]
+    for i, t in enumerate(tools):
+        if i % 2:
+            t.send("pmix-query", queries=[query(NS, PTABLE)])
+            t.process.kill(signal.SIGKILL)
+        t.close()
+    other.jobs()
+    other.close()
+    wait_for(lambda: len(os.listdir(f"/proc/{root}/fd")) <= before,
+             f"no more than {before} descriptors of the launcher")
+    end(job)
+
+
+@points([(f"{what} is killed: no entry stays on any node", what)
+         for what in ("a proxy", "the launcher", "its server")])
+def killed(bed, what):
+    job = job_with_tools(bed)
+    tool = Far(bed, 2)
+    front, root = front_and_root(job)
+    if what == "a proxy":
+        pid = int(next(f for f in entries(bed, 2) if not f.endswith(".s")).rsplit(".", 1)[1])
+        pids = [p.pid for p in on(bed, 2, "pmi2_proxy")]
+        os.kill(next(p for p in pids if inner_pid(p) == pid), signal.SIGKILL)
+    else:
+        os.kill(front if what == "the launcher" else root, signal.SIGKILL)
+    finish(job)
+    try:
+        tool.jobs()
+        raise Wrong("answered by nobody")
+    except (Closed, OSError):
+        pass
+    for n in range(SIZE):
+        same(entries(bed, n), [], f"entries of node{n}")
+
+
+def inner_pid(pid):
+    """The pid that the process has in its own node."""
+    with open(f"/proc/{pid}/status") as f:
+        return int(next(x for x in f if x.startswith("NSpid")).split()[-1])
+
+
+@point("-disable-tools: no entry, no socket on any node")
+def disabled(bed):
+    job = start(bed, "-disable-tools", "-n", SIZE, "sh", "-c", "sleep 0.5; echo late; sleep 600")
+    job.wait_text("late", SIZE)
+    same([entries(bed, n) for n in range(SIZE)], [[]] * SIZE, "entries")
+    need("UNREACH" in Far(bed, 2, hello=False).fails(), "a tool finds none")
+    end(job)
+
+
+# --- ssh ------------------------------------------------------------------------------------
+
+QUIET, PRINTS = "", "echo Welcome to this fine host\necho\n"
+LOGINS = [("root", ".bashrc", QUIET), ("root", ".bashrc", PRINTS),
+          ("csher", ".cshrc", PRINTS), ("fisher", ".config/fish/config.fish", PRINTS),
+          ("root", ".bashrc", "read -t 0.5 word\n")]
+
+
+@points([(f"ssh:HOST of {user}, {rc} says {text.split()[0] if text else 'nothing'}", user, rc, text)
+         for user, rc, text in LOGINS])
+def by_ssh(bed, user, rc, text):
+    job = job_with_tools(bed, user=user)
+    if text:
+        bed.rc(user, rc, text)
+    to_proxy = Far(bed, 0, "pmix.srvr.uri=ssh:node3", user=user)
+    to_launcher = Far(bed, 2, "pmix.srvr.uri=ssh:node0", user=user)
+    same(to_proxy.jobs(), to_launcher.jobs(), "the job")
+    pid = int(next(f for f in entries(bed, 3) if not f.endswith(".s")).rsplit(".", 1)[1])
+    by_pid = Far(bed, 0, "pmix.srvr.host=node3", f"pmix.srvr.pidinfo={pid}", user=user)
+    same(by_pid.jobs(), to_proxy.jobs(), "by pid")
+    need(("node3: Welcome" in by_pid.error()) == (text == PRINTS), "what it prints", by_pid.error())
+    for t in to_proxy, to_launcher, by_pid:
+        t.close()
+    end(job)
+
+
+@point("ssh:HOST without a server, with a wrong pid, to a host that is not there")
+def ssh_fails(bed):
+    text = Far(bed, 0, "pmix.srvr.uri=ssh:node2", hello=False).fails()
+    need("node2: no server" in text and "UNREACH" in text, "no server there", text)
+    text = Far(bed, 0, "pmix.srvr.uri=ssh:node2:77", hello=False).fails()
+    need("node2: process 77 is no server" in text, "a wrong pid", text)
+    text = Far(bed, 0, "pmix.srvr.uri=ssh:nowhere", hello=False).fails()
+    need("nowhere: pmi2_proxy --tool does not answer" in text, "no such host", text)
+    wait_for(lambda: not bed.processes(), "no process left")
+
+
+main([SIZE, SIZE], [FIND])
