@@ -213,9 +213,12 @@ static pmix_status_t take_list(struct op *op, const struct pair *p, struct err *
  * what the caller gets for all of them together. */
 static pmix_status_t give_answers(struct op *op)
 {
-    pmix_info_t *infos = op->nanswers ? calloc(op->nanswers, sizeof *infos) : NULL;
+    pmix_info_t *infos;
 
-    if (op->nanswers && !infos)
+    if (!op->nanswers)
+        return PMIX_SUCCESS;
+    infos = calloc(op->nanswers, sizeof *infos);
+    if (!infos)
         return PMIX_ERR_NOMEM;
     for (size_t i = 0; i < op->nanswers; i++) {
         struct value_answer *a = &op->answers[i];
