@@ -167,7 +167,7 @@ fuzzers  = $(patsubst test/fuzz/fuzz_%.c,%,$(wildcard test/fuzz/fuzz_*.c))
 fuzzruns = $(fuzzers:%=$B/test/fuzz/run_%)
 systests = $(filter-out %/lib.py %/rawpmi.py %/spawnlib.py %/pmixlib.py,$(wildcard test/sys/*.py))
 
-CHECKS   = test/torture/quick test/differential/quick test/sim/quick
+CHECKS   = test/torture/quick test/differential/quick test/sim/quick test/requirements
 
 export B
 check: test-deps

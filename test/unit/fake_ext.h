@@ -28,6 +28,8 @@ struct host {
     unsigned       survey;       /* that is awaited; 0: none */
     int            asks;         /* servers that a survey waits for */
     unsigned       timer;
+    int            log_errno;    /* what a log of the host answers */
+    struct buf     logged;       /* what it was given */
 };
 
 static const char *const job_names[JOBS] = { "j", "k" };
@@ -104,12 +106,22 @@ static inline void op_stop(void *host, unsigned id)
     h->survey = 0;
 }
 
+static inline int op_ext_log(void *host, enum ext_log to, int priority, const char *nspace,
+                             const char *line, size_t len)
+{
+    struct host *h = host;
+
+    buf_printf(&h->logged, "%d %d %s %.*s\n", (int)to, priority, nspace, (int)len, line);
+    return h->log_errno;
+}
+
 static inline void op_output_room(void *host) { (void)host; }
 
 static const struct fact_ops facts = { op_job, op_run, op_app, op_node, op_rank, op_survey,
                                        op_stop };
 static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now,
-                                        .output_room = op_output_room, .facts = &facts };
+                                        .output_room = op_output_room, .log = op_ext_log,
+                                        .facts = &facts };
 
 static inline size_t op_send(void *host, void *link, const char *data, size_t len)
 {
@@ -221,6 +233,7 @@ static inline void stop(struct host *h)
     ext_free(h->ext);
     server_free(h->server);
     buf_clear(&h->sent);
+    buf_clear(&h->logged);
     free(h);
 }
 
