@@ -48,8 +48,8 @@ static void op_log(void *host, enum log_level level, struct member *m, const cha
     const struct resident_tools *t = host;
 
     (void)m;
-    if (t->all->args.verbose && level <= LOG_INFO)
-        resident_say("a tool: %s", text);
+    if (t->all->args.verbose)            /* LOG_DEBUG says who it is about */
+        resident_say("%s%s", level == LOG_DEBUG ? "" : "a tool: ", text);
 }
 
 static const struct host_ops host_ops = { .send = op_send, .fail = op_fail, .log = op_log };

@@ -24,7 +24,9 @@ static const struct field connect_fields[] = {
     STATUS, FIELD("nspace"), FIELD("rank"), FIELD("server"), FIELDS_END
 };
 
-static const struct field capabilities_fields[] = { STATUS, FIELD("commands"), FIELDS_END };
+static const struct field capabilities_fields[] = {
+    STATUS, FIELD("commands"), FIELD("version"), FIELDS_END
+};
 static const struct field servers_fields[] = { STATUS, FIELD("servers"), FIELDS_END };
 
 static const struct arg query_args[] = { NEEDED("queries"), END };

@@ -37,6 +37,18 @@ struct session *session_of(struct request *rq, struct err *e)
     return s;
 }
 
+void session_audit(const struct session *s, const char *what)
+{
+    const struct party *who = &s->who;
+
+    if (who->tool)
+        server_log(s->ext->server, LOG_DEBUG, NULL, "tool %s, pid %lld, uid %lld, %s",
+                   who->nspace, (long long)who->pid, (long long)who->uid, what);
+    else
+        server_log(s->ext->server, LOG_DEBUG, NULL, "rank %u of %s, uid %lld, %s", who->rank,
+                   who->nspace, (long long)who->uid, what);
+}
+
 static void session_free(struct session *s)
 {
     iof_forget(s);

@@ -105,6 +105,9 @@ static inline struct ext *ext_of(const struct request *rq)
 
 /* The session of a connection, made when it is first asked for; NULL and e: no memory. */
 struct session *session_of(struct request *rq, struct err *e);
+/* For the host's log: who it is, as the connection says and no message can, and what it
+ * does. */
+void session_audit(const struct session *s, const char *what);
 
 /* A reply's status.  The second also fills e, and is what the handler returns then. */
 void         reply_status(struct request *rq, int status);

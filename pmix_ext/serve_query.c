@@ -352,6 +352,7 @@ enum outcome ext_query(struct request *rq, struct err *e)
     if (!a)
         return ext_fail(rq, e, PMIX_ERR_NOMEM, "no memory for a query");
     a->session = s;
+    session_audit(s, "sends pmix-query");
     TAILQ_INSERT_TAIL(&s->ext->queries, a, in_ext);
     status = read_queries(a, &rq->arg[QUERIES_ARG], e);
     if (status != PMIX_SUCCESS) {

@@ -46,12 +46,12 @@ static enum outcome query(struct request *rq, struct err *e)
     const struct value *arg = &rq->arg[QUERIES];
     json_t *results = json_array();
     struct tally t = { 0 };
-    struct party who;
+    const struct session *s = rq->conn->layer;   /* it has said hello */
     pmix_query_t *all;
     void *array;
     size_t n;
 
-    conn_party(rq->conn, &who);
+    session_audit(s, "sends pmix-query");
     if (value_decode_array(PMIX_QUERY, arg->s, arg->len, "queries", &array, &n, e) < 0) {
         json_decref(results);
         return ext_refuse(rq, PMIX_ERR_BAD_PARAM);
@@ -59,7 +59,7 @@ static enum outcome query(struct request *rq, struct err *e)
     all = array;
     for (size_t i = 0; i < n; i++)
         for (char **key = all[i].keys; key && *key; key++)
-            json_array_append_new(results, answer(ext_of(rq), who.uid, i, *key, &t));
+            json_array_append_new(results, answer(ext_of(rq), s->who.uid, i, *key, &t));
     value_free_array(PMIX_QUERY, array, n);
     reply_status(rq, !t.missed ? PMIX_SUCCESS : t.found ? PMIX_QUERY_PARTIAL_SUCCESS
                                                          : PMIX_ERR_NOT_FOUND);

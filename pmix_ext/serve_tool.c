@@ -1,4 +1,5 @@
 /* serve_tool.c - a tool says hello and gets its name (RFC0010); what there is to ask. */
+#include "pmix_ext/commands.h"
 #include "pmix_ext/pmix_ext_common.h"
 #include "pmix_ext/serve.h"
 
@@ -8,6 +9,7 @@
 
 enum { CONNECT_NAME, CONNECT_VERSION, CONNECT_PAYLOAD };
 enum { CONNECT_NSPACE_OUT = 1, CONNECT_RANK_OUT, CONNECT_SERVER_OUT };
+enum { CAPABILITIES_COMMANDS_OUT = 1, CAPABILITIES_VERSION_OUT };
 
 /* On the system's server nobody learns the names of another user's tools. */
 static bool name_is_taken(struct ext *x, uid_t uid, const char *name)
@@ -54,6 +56,7 @@ enum outcome ext_tool_connect(struct request *rq, struct err *e)
     memcpy(s->who.nspace, name, sizeof name);
     s->payload = rq->arg[CONNECT_PAYLOAD].n;
     c->state = CONN_READY;
+    session_audit(s, "has connected");
     reply_text(rq, CONNECT_NSPACE_OUT, s->who.nspace, strlen(s->who.nspace));
     reply_int(rq, CONNECT_RANK_OUT, 0);
     reply_text(rq, CONNECT_SERVER_OUT, x->ops.hostname(x->host),
@@ -72,7 +75,8 @@ enum outcome ext_capabilities(struct request *rq, struct err *e)
         if (name && !strncmp(name, "pmix-", 5) && ext_serves(ext_of(rq), server_command(s, i)))
             json_array_append_new(names, json_string(name));
     }
-    return reply_json(rq, 1, names, e);
+    reply_int(rq, CAPABILITIES_VERSION_OUT, EXT_VERSION);
+    return reply_json(rq, CAPABILITIES_COMMANDS_OUT, names, e);
 }
 
 /* --- servers of this host ---------------------------------------------- */

@@ -68,8 +68,8 @@ def forged():
     same(out, f"[{name}:0] x\n[{name}:0] mpiexec_lite: forged\n", "stdout: the source is ours")
 
 
-@test("R10-28: channels that are not there answer so, each for itself; with ONCE the first that "
-      "can do it wins")
+@test("R10-28, R10-29: channels that are not there answer so, each for itself; with ONCE the "
+      "first that can do it wins")
 def channels():
     ranks = Ranks("-n", 1)
     mail = info("pmix.log.email", "STRING", "x@y")
@@ -110,8 +110,8 @@ def directives():
     same(outcome(ranks)[0], "x\n", "stdout")
 
 
-@test("R10-28: -log-dir: the record of the job and a store, a line of JSON each, 0600, through "
-      "no link")
+@test("R10-28, R10-29: -log-dir: the record of the job and a store, a line of JSON each, 0600; "
+      "through no link, which is answered")
 def files():
     folder = tmp() + "/log"
     os.mkdir(folder)

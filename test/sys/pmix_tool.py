@@ -495,7 +495,7 @@ def helps():
 # --- examples -----------------------------------------------------------------------
 
 
-@test("Python over the bare wire in ten lines: examples/ask.py")
+@test("R10-32: Python over the bare wire in ten lines: examples/ask.py")
 def python():
     job, end = waiting([])
     nspace = ask_json(job, "ps")["jobs"][0]["nspace"]
@@ -510,7 +510,7 @@ def python():
     job.finish()
 
 
-@test("R10-20, R10-21: the example of RFC0010, two nodes by number: examples/rfc0010.c")
+@test("R10-20, R10-21, R10-32: the example of RFC0010, two nodes by number: examples/rfc0010.c")
 def rfc0010():
     out, lib = f"{tmp()}/rfc0010", f"{B}/lib"
     subprocess.run(["cc", "-Wall", "-Wextra", "-Werror", "-o", out, f"{EXAMPLES}/rfc0010.c",

@@ -377,6 +377,72 @@ def names():
     end(job)
 
 
+FORK3 = ["-launcher", "fork", "-hosts", "a,b,c", "-ppn", "1"]
+
+
+@rows([(f"R10-23: who connects and who asks is said as the connection has it, whatever a message "
+        f"claims, {where}", options) for where, options in (("one host", []),
+                                                            ("three hosts", FORK3))])
+def audit(options):
+    ranks = Ranks("-vv", *options, "-n", 3)
+    false = {"nspace": ranks.jobid, "rank": 0, "pid": 4242, "uid": 4243, "gid": 4244,
+             "requester": f"{ranks.jobid}:0"}
+    liar = Tool(ranks.job, hello=False)
+    good(liar.call("pmix-tool-connect", name="liar", **false))
+    asked = [query(NAMESPACES, qualifiers=[info("pmix.nspace", "STRING", ranks.jobid),
+                                           info("pmix.euid", "UINT32", 4243)])]
+    for peer in liar, ranks[2]:
+        good(peer.call("pmix-query", queries=asked, **false))
+    me = f"tool liar, pid {os.getpid()}, uid {os.getuid()},"
+    wanted = [f"mpiexec_lite: {me} has connected", f"mpiexec_lite: {me} sends pmix-query",
+              f"mpiexec_lite: rank 2 of {ranks.jobid}, uid {os.getuid()}, sends pmix-query"]
+
+    def said():
+        return [x for x in ranks.job.error_text().decode().splitlines()
+                if x.endswith(("has connected", "sends pmix-query"))]
+    wait_for(lambda: len(said()) >= 3, "three lines")
+    same(said(), wanted, "what it says")
+    ranks.finish()
+
+
+@test("R10-23: the system's server says the user of each, as the kernel has it")
+@root_only
+def audit_of_users():
+    p = Place()
+    server = p.server("--system", "--verbose")
+    guest = subprocess.Popen([sys.executable, "-c", """if True:
+        import os, socket, sys
+        os.setuid(int(sys.argv[2]))
+        s = socket.socket(socket.AF_UNIX)
+        s.connect(sys.argv[1])
+        s.sendall(b"cmd=init pmi_version=2 pmi_subversion=0\\n")
+        for text in (b"cmd=pmix-tool-connect;name=guest;pid=1;uid=0;",
+                     b"cmd=pmix-query;pid=1;uid=0;queries=[];"):
+            s.sendall(b"%6d" % len(text) + text)
+        sys.stdin.read()
+        """, server.socket, str(OTHER)], stdin=subprocess.PIPE)
+    for what in "has connected", "sends pmix-query":
+        line = f": tool guest, pid {guest.pid}, uid {OTHER}, {what}\n"
+        wait_for(lambda line=line: line in open(server.where + "/errors").read(), line)
+    guest.communicate(timeout=LIMIT)
+    end(server)
+
+
+@test("R10-31: what is served is listed with its version, and is known; other names are not")
+def capabilities():
+    ranks = Ranks("-n", 1)
+    tool = Tool(ranks.job)
+    r = good(tool.call("pmix-capabilities"))
+    same(r["version"], "1", "the version that PROTOCOL.md describes")
+    of_rank = good(ranks[0].call("pmix-capabilities"))
+    same((of_rank["commands"], of_rank["version"]), (r["commands"], "1"), "a rank's answer")
+    need({"pmix-query", "pmix-log"} <= set(r["commands"]), "RFC0010's", r)
+    for name in r["commands"]:
+        need("status" in tool.call(name), f"{name} is known")
+    need("status" not in tool.call("pmix-none"), "another is not")
+    ranks.finish()
+
+
 @test("a tool may have several servers at once")
 @root_only
 def several_at_once():
@@ -390,9 +456,10 @@ def several_at_once():
     for t in tools[2:]:
         r = t.call("pmix-job-control", targets=[], directives=[])
         need(r["status"] == NOT_SUPPORTED and "pmix-servers" in r["errmsg"], "a resident server", r)
-        names = good(t.call("pmix-capabilities"))["commands"]
-        same(sorted(names), ["pmix-capabilities", "pmix-query", "pmix-servers",
-                             "pmix-tool-connect"], "what it serves")
+        r = good(t.call("pmix-capabilities"))
+        same((sorted(r["commands"]), r["version"]),
+             (["pmix-capabilities", "pmix-query", "pmix-servers", "pmix-tool-connect"], "1"),
+             "what it serves")
     seen = good(tools[2].call("pmix-servers"))["servers"]
     same(sorted((x["kind"], x["pid"]) for x in seen),
          sorted([("job", j.pid) for j in jobs] + [("user", user.pid), ("system", system.pid)]),

@@ -33,6 +33,9 @@ struct host {
     bool           watched[JOBS][WATCHED];   /* ranks, all of them being 0 */
     bool           careless;     /* the connection may fail */
     bool           failed;
+    int            log_errno;    /* what a log of the host answers */
+    bool           logs;         /* what it is given is kept */
+    struct buf     logged;       /* what it was given */
 };
 
 static const char *const job_names[JOBS] = { "j", "k" };
@@ -159,12 +162,14 @@ static inline void op_look(void *host, int at, unsigned number, const char *path
 static inline int op_note(void *host, enum ext_log to, int priority, const char *nspace,
                           const char *line, size_t len)
 {
-    (void)host;
-    (void)priority;
+    struct host *h = host;
+
     MUST(*nspace && !line[len]);
     for (size_t i = 0; i < len; i++)
         MUST((unsigned char)line[i] >= ' ');
-    return to == EXT_LOG_STORE ? ENOTSUP : 0;
+    if (h->logs)
+        buf_printf(&h->logged, "%d %d %s %.*s\n", (int)to, priority, nspace, (int)len, line);
+    return h->log_errno ? h->log_errno : to == EXT_LOG_STORE ? ENOTSUP : 0;
 }
 
 static inline bool op_push(void *host, const char *nspace, const char *data, size_t len)
@@ -318,6 +323,7 @@ static inline void stop(struct host *h)
     ext_free(h->ext);
     server_free(h->server);
     buf_clear(&h->sent);
+    buf_clear(&h->logged);
     free(h);
 }
 

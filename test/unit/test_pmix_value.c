@@ -1,4 +1,5 @@
 /* Tests of pmix_ext/value*.c: what is refused, limits, parts, memory, order, text. */
+#include "pmix_ext/types.h"
 #include "pmix_ext/value.h"
 #include "test/unit/fault.h"
 
@@ -269,6 +270,45 @@ static void test_depth(void **state)
     assert_int_equal(e.code, ERR_LENGTH);
     free(deepest);
     free(deeper);
+}
+
+/* R10-16: arrays within arrays, five deep; empty ones of each type; of no type. */
+static void test_arrays(void **state)
+{
+    pmix_data_array_t a, copy;
+    struct err e = { 0 };
+    char *five = nested(5);
+    const pmix_data_array_t *at = &a;
+
+    (void)state;
+    decode_ok(PMIX_DATA_ARRAY, five, &a);
+    for (int depth = 1; depth < 5; depth++, at = at->array) {
+        assert_int_equal(at->type, PMIX_DATA_ARRAY);
+        assert_int_equal(at->size, 1);
+    }
+    assert_int_equal(at->type, PMIX_BOOL);
+    assert_true(*(bool *)at->array);
+    assert_int_equal(value_copy(PMIX_DATA_ARRAY, &a, &copy, &e), 0);
+    value_clear(PMIX_DATA_ARRAY, &a);
+    written_as(PMIX_DATA_ARRAY, &copy, five);
+    value_clear(PMIX_DATA_ARRAY, &copy);
+    free(five);
+    for (pmix_data_type_t type = 0; type < PMIX_DATA_TYPE_MAX; type++) {
+        char text[100];
+
+        if (!type_of(type) || type_of(type)->local)
+            continue;
+        snprintf(text, sizeof text, "{\"type\":\"%s\",\"array\":[]}", type_of(type)->name);
+        decode_ok(PMIX_DATA_ARRAY, text, &a);
+        assert_int_equal(a.type, type);
+        assert_int_equal(a.size, 0);
+        written_as(PMIX_DATA_ARRAY, &a, text);
+        value_clear(PMIX_DATA_ARRAY, &a);
+    }
+    decode_ok(PMIX_DATA_ARRAY, ARRAY("UNDEF", "[null,null]"), &a);
+    assert_int_equal(a.size, 2);
+    written_as(PMIX_DATA_ARRAY, &a, ARRAY("UNDEF", "[null,null]"));
+    value_clear(PMIX_DATA_ARRAY, &a);
 }
 
 static void test_lengths(void **state)
@@ -567,6 +607,7 @@ static void test_order(void **state)
 
 /* --- text ------------------------------------------------------------------------- */
 
+/* R10-25: a number without a word is shown as a number. */
 static void test_print(void **state)
 {
     static const struct { pmix_data_type_t type; const char *text, *shown; } rows[] = {
@@ -657,6 +698,7 @@ int main(void)
         cmocka_unit_test(test_accepted),
         cmocka_unit_test(test_not_written),
         cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_arrays),
         cmocka_unit_test(test_lengths),
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_part_refused),
