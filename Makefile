@@ -38,12 +38,15 @@ src  = $(filter-out %main.c,$(wildcard $1/*.c))
 obj  = $(patsubst %.c,$B/%.o,$(call src,$1))
 
 client     = $(wildcard pmi2/client*.c pmi2/lib_pmi2.c)
-client_src = $(filter-out wire/seal.c wire/nearest.c wire/wrap.c,$(call src,wire)) pmi2/kvs.c $(client)
+client_src = $(filter-out wire/seal.c wire/nearest.c wire/wrap.c,$(call src,wire)) \
+             pmi2/kvs.c $(client)
 client_pic = $(client_src:%.c=$B/pic/%.o)
 
 ext_lib  = $(wildcard pmix_ext/lib_*.c)
 ext_src  = $(ext_lib) $(wildcard pmix_ext/util_*.c pmix_ext/value*.c) $(addprefix pmix_ext/, \
-             base64.c find.c find_far.c names.c rendezvous.c rundir.c start.c types.c unsupported.c words.c) pmi2/mapping.c \
+             base64.c find.c find_far.c json_reader.c names.c rendezvous.c rundir.c start.c \
+             types.c \
+             unsupported.c words.c) pmi2/mapping.c \
            $(filter-out pmi2/lib_pmi2.c,$(client_src))
 ext_pic  = $(ext_src:%.c=$B/pic/%.o)
 tool_src = $(wildcard pmix_ext/tool_*.c)
@@ -83,7 +86,7 @@ $B/bin/pmi2_server: $B/mpiexec_lite/server_main.o $(core) $(resident) \
 
 $B/bin/pmix_tool: $(tool_src:%.c=$B/%.o) $(ext_src:%.c=$B/%.o) $B/wire/nearest.o \
                  $B/wire/wrap.o | $B/bin/.
-	$(LD_PROGRAM) -lpthread -ldl $(LIBS_JSON) $(LIBS_WIRE) -o $@
+	$(LD_PROGRAM) -lpthread -ldl -lm $(LIBS_JSON) $(LIBS_WIRE) -o $@
 
 $B/lib/libpmi2.so.0: $(client_pic) pmi2/libpmi2.map | $B/lib/.
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) -shared -Wl,-soname,libpmi2.so.0 \
@@ -99,7 +102,7 @@ $B/lib/libpmi2.a: $(client_pic) | $B/lib/.
 $B/lib/libpmix_ext.so.0: $(ext_pic) pmix_ext/libpmix_ext.map | $B/lib/.
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) -shared -Wl,-soname,libpmix_ext.so.0 \
 	    -Wl,--version-script,pmix_ext/libpmix_ext.map $(ext_pic) -ljansson $(LIBS_WIRE) \
-	    -ldl -lpthread -o $@
+	    -ldl -lm -lpthread -o $@
 	@ln -sf libpmix_ext.so.0 $B/lib/libpmix_ext.so
 $B/lib/libpmix_ext.a: $(ext_pic) | $B/lib/.
 	$(call Q,AR)rm -f $@ && $(CC) -r -nostdlib $(ext_pic) $(LIBS_WIRE) \
@@ -153,6 +156,9 @@ $B/test/fuzz/run_%: $B/test/fuzz/fuzz_%.o $B/test/fuzz/main.o $(everything)
 	$(LD_TEST) -lpthread $(LIBS) -o $@
 $B/test/replay: $B/test/replay.o $(everything)
 	$(LD_TEST) -lpthread $(LIBS) -o $@
+
+$B/test/bench/layer: $B/test/bench/layer.o $(core)
+	$(LD_TEST) $(LIBS_SEAL) $(LIBS_JSON) $(LIBS_WIRE) -lm -o $@
 
 # The simulator: the real core and the launcher's decisions, in one process.
 sim_src  = $(filter-out pmi2/client%.c pmi2/lib_%.c pmix_ext/lib_%.c $(tool_src), \
@@ -238,9 +244,10 @@ cover: test-deps
 	@gcovr -r . --object-directory build/cover -f 'wire/.*' -f 'pmi2/.*' -f 'pmix_ext/.*' \
 	    -f 'mpiexec_lite/.*' -s
 
-bench: all $B/test/sim/sim
+bench: all $B/test/sim/sim $B/test/bench/layer
 	@test/bench/run $B
 	@test/bench/ssh $B
+	@test/bench/layer_run $B
 	@$B/test/sim/sim --table
 torture: all ; @test/torture/run
 differential: all ; @test/differential/run

@@ -190,6 +190,10 @@ pmix_status_t lib_finish(void);
 /* Make l the last or the first (primary) of the servers. */
 void lib_add(struct link *l, bool primary);
 bool lib_begun(void);
+/* lib_tool.c: a spawn of a tool that has no server: start a launcher, which is its server from
+ * then on.  As PMIx_Spawn. */
+pmix_status_t tool_start_launcher(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
+                                  size_t napps, pmix_nspace_t nspace);
 
 /* The value of an info with that key, or NULL; and whether there is one that is true. */
 const pmix_value_t *attr_find(const pmix_info_t *infos, size_t n, const char *key);
@@ -253,8 +257,9 @@ struct op {
     size_t            n;
     char             *text;      /* owned */
     long long         number;
-    bool              goes_on;       /* the last entry of results does, in the next part */
-    pmix_status_t     unanswered;    /* the first of those that entries of results said */
+    struct value_answer *answers;    /* owned: a list of infos, until all parts are there */
+    size_t            nanswers;
+    pmix_status_t     unanswered;    /* the first of those that answers said */
 
     /* Of an _nb call. */
     void (*deliver)(struct op *op);

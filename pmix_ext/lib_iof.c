@@ -274,19 +274,32 @@ pmix_status_t PMIx_IOF_deregister(size_t iofhdlr, const pmix_info_t directives[]
 
 /* --- push -------------------------------------------------------------- */
 
-/* Bytes of one request: as base64 and with targets it fits a frame of a rank. */
+/* Bytes of one request: as base64 it fits a frame of a rank. */
 enum { PUSH = 32768 };
 
+static bool is_one_job(const pmix_proc_t *targets, size_t n)
+{
+    for (size_t i = 1; targets && i < n; i++)
+        if (!PMIX_CHECK_NSPACE(targets[i].nspace, targets->nspace))
+            return false;
+    return targets && n;
+}
+
+/* Which ranks of a job read it, its spawn has said (PMIX_STDIN_TGT). */
 static struct op *push(const pmix_proc_t *targets, size_t n, const char *bytes, size_t size,
-                       const pmix_info_t *directives, size_t ndirs)
+                       bool end)
 {
     struct op *op = op_new(&push_ask);
 
     if (!op)
         return NULL;
-    op_array(op, "procs", PMIX_PROC, targets, n);
-    op_bytes(op, "data", bytes, size);
-    op_array(op, "directives", PMIX_INFO, directives, ndirs);
+    if (op->status == PMIX_SUCCESS && !is_one_job(targets, n))
+        op->status = PMIX_ERR_BAD_PARAM;
+    op_text(op, "nspace", op->status == PMIX_SUCCESS ? targets->nspace : NULL);
+    if (size)
+        op_bytes(op, "data", bytes, size);
+    if (end)
+        op_text(op, "end", "TRUE");
     return op;
 }
 
@@ -295,16 +308,17 @@ pmix_status_t PMIx_IOF_push(const pmix_proc_t targets[], size_t ntargets, pmix_b
                             const pmix_info_t directives[], size_t ndirs,
                             pmix_op_cbfunc_t cbfunc, void *cbdata)
 {
+    bool end = !bo || !bo->size || attr_true(directives, ndirs, PMIX_IOF_COMPLETE);
     size_t size = bo ? bo->size : 0, at = 0;
     const char *bytes = bo ? bo->bytes : NULL;
     pmix_status_t status;
     struct op *op;
 
     for (; size - at > PUSH; at += PUSH) {
-        status = op_run_new(push(targets, ntargets, bytes + at, PUSH, directives, ndirs));
+        status = op_run_new(push(targets, ntargets, bytes + at, PUSH, false));
         if (status != PMIX_SUCCESS)
             return status;
     }
-    op = push(targets, ntargets, size ? bytes + at : NULL, size - at, directives, ndirs);
+    op = push(targets, ntargets, size ? bytes + at : NULL, size - at, end);
     return cbfunc ? op_post_op(op, cbfunc, cbdata) : op_run_new(op);
 }

@@ -37,11 +37,12 @@ pmix_status_t PMIx_Spawn(const pmix_info_t job_info[], size_t ninfo, const pmix_
 {
     struct op *op = spawn(job_info, ninfo, apps, napps);
     pmix_status_t status = op ? op_run(op) : PMIX_ERR_NOMEM;
+    bool alone = op && !op->link && status == PMIX_ERR_UNREACH;
 
     if (op && nspace)
         copy_nspace(op, nspace);
     op_free(op);
-    return status;
+    return alone ? tool_start_launcher(job_info, ninfo, apps, napps, nspace) : status;
 }
 
 static void deliver_spawn(struct op *op)

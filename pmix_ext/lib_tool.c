@@ -108,6 +108,27 @@ pmix_status_t PMIx_tool_attach_to_server(pmix_proc_t *myproc, pmix_proc_t *serve
     return status;
 }
 
+pmix_status_t tool_start_launcher(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
+                                  size_t napps, pmix_nspace_t nspace)
+{
+    pmix_status_t status;
+    struct link *l = NULL;
+    struct found f;
+    struct err e;
+
+    pthread_mutex_lock(&lib.life);
+    status = find_start_launcher(infos, ninfo, apps, napps, &f, &e);
+    if (status == PMIX_SUCCESS)
+        l = open_found(&f, NULL, 0, &status);
+    if (l)
+        lib_add(l, true);
+    if (nspace)
+        PMIX_LOAD_NSPACE(nspace, l ? f.at.nspace : "");
+    find_clear(&f);
+    pthread_mutex_unlock(&lib.life);
+    return status;
+}
+
 /* The link to a server of that name, or NULL.  lib.lock is held. */
 static struct link *link_named(const pmix_proc_t *server)
 {

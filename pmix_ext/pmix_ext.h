@@ -221,7 +221,8 @@ PMIX_EXPORT pmix_status_t PMIx_IOF_pull(const pmix_proc_t procs[], size_t nprocs
 PMIX_EXPORT pmix_status_t PMIx_IOF_deregister(size_t iofhdlr, const pmix_info_t directives[],
                                               size_t ndirs, pmix_op_cbfunc_t cbfunc,
                                               void *cbdata);
-/* Send bytes to the standard input of targets; bo of 0 bytes closes it. */
+/* Send bytes to the standard input of the job that targets are of; its spawn has said which
+ * of its ranks read it (PMIX_STDIN_TGT).  bo of 0 bytes, or PMIX_IOF_COMPLETE, closes it. */
 PMIX_EXPORT pmix_status_t PMIx_IOF_push(const pmix_proc_t targets[], size_t ntargets,
                                         pmix_byte_object_t *bo,
                                         const pmix_info_t directives[], size_t ndirs,

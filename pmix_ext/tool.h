@@ -12,6 +12,7 @@
 
 #include <jansson.h>
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 enum {
@@ -92,13 +93,18 @@ int tool_failed(const char *what, pmix_status_t status);
 
 /* --- server and jobs --------------------------------------- tool_connect.c */
 
-/* 0, or the exit status. */
+/* 0, or the exit status, which was said. */
 int tool_connect(struct tool *t);
+/* Whether nobody can be connected to, and no server was named; nothing is said of it.  In all
+ * other cases *status is as of tool_connect. */
+bool tool_is_alone(struct tool *t, int *status);
 /* Ask for the answer to one key, of a job if nspace is not NULL; qualifiers: borrowed, may
  * be NULL.  *value is to be destructed by the caller if PMIX_SUCCESS. */
 pmix_status_t tool_ask(const char *key, const char *nspace, const pmix_info_t *qualifiers,
                        size_t n, pmix_value_t *value);
-/* The jobs of the server, for PMIx_Argv_free.  0, or the exit status. */
+/* The jobs of the server, for PMIx_Argv_free. */
+pmix_status_t tool_list_jobs(char ***jobs);
+/* The same.  0, or the exit status, which was said. */
 int tool_jobs(char ***jobs);
 
 struct targets {
@@ -158,7 +164,8 @@ double tool_now(void);
 /* What goes on until a callback, or a signal, ends it.  One for the process. */
 struct follow {
     int  signals, wake;      /* descriptors */
-    bool ended;              /* set by follow_end */
+    int  input;              /* and one to be read, or -1; the caller sets it */
+    atomic_bool begun, ended;    /* of follow_end: its first call; status is there */
     int  status;
     pmix_proc_t server;      /* whose connection, if it is lost, ends it, with this status */
     int  when_lost;
@@ -168,8 +175,11 @@ int  follow_start(struct follow *f);
 void follow_stop(struct follow *f);
 /* On any thread: it is over, with this exit status.  The first one counts. */
 void follow_end(struct follow *f, int status);
-/* Wait so many seconds at most (below 0: any time).  The signal that has come; 0: it is over,
- * or time is up. */
+/* On any thread: let follow_wait return. */
+void follow_stir(struct follow *f);
+/* Wait so many seconds at most (below 0: any time).  The signal that has come; FOLLOW_INPUT;
+ * 0: it is over, stirred, or time is up. */
+enum { FOLLOW_INPUT = -1 };
 int  follow_wait(struct follow *f, double seconds);
 /* Have it ended when the connection is lost, with this exit status.  0, or the exit status. */
 int  follow_connection(struct follow *f, int status);

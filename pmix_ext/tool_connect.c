@@ -58,10 +58,10 @@ static int not_connected(const struct tool *t, pmix_status_t status)
     return tool_fail(STATUS_NO_SERVER, "there is no server here; is a job running?");
 }
 
-int tool_connect(struct tool *t)
+/* 0 and *said, or STATUS_USAGE. */
+static int open_server(struct tool *t, pmix_status_t *said, size_t *told)
 {
     pmix_info_t infos[SELECTORS];
-    pmix_status_t status;
     size_t n = 0;
 
     if (add_pid(t, infos, &n))
@@ -70,10 +70,34 @@ int tool_connect(struct tool *t)
     add_text(t, OPT_URI, PMIX_SERVER_URI, infos, &n);
     add_flag(t, OPT_SYSTEM, PMIX_CONNECT_TO_SYSTEM, infos, &n);
     add_flag(t, OPT_SYSTEM_FIRST, PMIX_CONNECT_SYSTEM_FIRST, infos, &n);
-    status = PMIx_tool_init(&t->me, infos, n);
+    *said = PMIx_tool_init(&t->me, infos, n);
+    *told = n;
     for (size_t i = 0; i < n; i++)
         PMIX_INFO_DESTRUCT(&infos[i]);
-    return status == PMIX_SUCCESS ? 0 : not_connected(t, status);
+    return 0;
+}
+
+int tool_connect(struct tool *t)
+{
+    pmix_status_t said;
+    size_t told;
+
+    if (open_server(t, &said, &told))
+        return STATUS_USAGE;
+    return said == PMIX_SUCCESS ? 0 : not_connected(t, said);
+}
+
+bool tool_is_alone(struct tool *t, int *status)
+{
+    pmix_status_t said;
+    size_t told;
+
+    *status = open_server(t, &said, &told);
+    if (!*status && said == PMIX_ERR_UNREACH && !told)
+        return true;
+    if (!*status && said != PMIX_SUCCESS)
+        *status = not_connected(t, said);
+    return false;
 }
 
 /* --- asking ------------------------------------------------------------ */
@@ -132,18 +156,25 @@ pmix_status_t tool_ask(const char *key, const char *nspace, const pmix_info_t *q
 
 /* --- jobs -------------------------------------------------------------- */
 
-int tool_jobs(char ***jobs)
+pmix_status_t tool_list_jobs(char ***jobs)
 {
     pmix_value_t v;
     pmix_status_t status = tool_ask(PMIX_QUERY_NAMESPACES, NULL, NULL, 0, &v);
 
     *jobs = NULL;
     if (status != PMIX_SUCCESS)
-        return tool_failed("the list of jobs", status);
+        return status;
     if (v.type == PMIX_STRING && v.data.string && *v.data.string)
         *jobs = PMIx_Argv_split(v.data.string, ',');
     PMIX_VALUE_DESTRUCT(&v);
-    return 0;
+    return PMIX_SUCCESS;
+}
+
+int tool_jobs(char ***jobs)
+{
+    pmix_status_t status = tool_list_jobs(jobs);
+
+    return status == PMIX_SUCCESS ? 0 : tool_failed("the list of jobs", status);
 }
 
 static int only_job(pmix_nspace_t nspace)

@@ -13,7 +13,7 @@ int follow_start(struct follow *f)
 {
     sigset_t set;
 
-    *f = (struct follow){ .signals = -1, .wake = -1 };
+    *f = (struct follow){ .signals = -1, .wake = -1, .input = -1 };
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
@@ -38,25 +38,37 @@ void follow_stop(struct follow *f)
 
 void follow_end(struct follow *f, int status)
 {
-    if (__atomic_exchange_n(&f->ended, true, __ATOMIC_SEQ_CST))
+    bool begun = false;
+
+    if (!atomic_compare_exchange_strong(&f->begun, &begun, true))
         return;
     f->status = status;
-    eventfd_write(f->wake, 1);           /* after which follow_wait's thread reads status */
+    f->ended = true;
+    follow_stir(f);
+}
+
+void follow_stir(struct follow *f)
+{
+    eventfd_write(f->wake, 1);
 }
 
 int follow_wait(struct follow *f, double seconds)
 {
-    struct pollfd p[2] = { { .fd = f->signals, .events = POLLIN },
-                           { .fd = f->wake, .events = POLLIN } };
+    struct pollfd p[] = { { .fd = f->signals, .events = POLLIN },
+                          { .fd = f->wake, .events = POLLIN },
+                          { .fd = f->input, .events = POLLIN } };
     struct signalfd_siginfo info;
+    eventfd_t stirred;
 
-    if (poll(p, 2, seconds < 0 ? -1 : (int)(seconds * 1000)) <= 0)
+    if (poll(p, 3, seconds < 0 ? -1 : (int)(seconds * 1000)) <= 0)
         return 0;
-    if (p[1].revents)
+    if (p[1].revents) {
+        eventfd_read(f->wake, &stirred);
         return 0;
-    if (read(f->signals, &info, sizeof info) != sizeof info)
-        return 0;
-    return (int)info.ssi_signo;
+    }
+    if (p[0].revents && read(f->signals, &info, sizeof info) == sizeof info)
+        return (int)info.ssi_signo;
+    return p[2].revents ? FOLLOW_INPUT : 0;
 }
 
 /* --- events ------------------------------------------------------------ */

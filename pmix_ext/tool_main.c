@@ -79,7 +79,8 @@ const struct tool_command tool_commands[] = {
       tool_signal },
     { "kill", "[NSPACE[:RANKS]]", "Kill ranks.", JOBS, NULL, 0, 1, 0, tool_kill },
     { "spawn", "PROGRAM [ARG...]", "Start a job, show its output and end as it does.",
-      "SIGINT and SIGTERM are sent to the job; a second one kills it.", spawn_options, 1, -1,
+      "Its first rank reads what comes here. SIGINT and SIGTERM are sent to the job; a second "
+      "one kills it. Without any server it is started as by mpiexec_lite.", spawn_options, 1, -1,
       TOOL_WORDS | TOOL_ALONE, tool_spawn },
     { "top", "[NSPACE]", "Watch ranks: state, cpu, memory, and the PMI command that each waits "
                          "in.", NULL, top_options, 0, 1, 0, tool_top },

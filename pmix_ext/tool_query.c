@@ -68,14 +68,18 @@ static json_t *job_json(const char *nspace, const pmix_value_t *v)
     return json_pack("{s:o, s:o}", "nspace", tool_json_text(nspace), "ranks", ranks);
 }
 
-/* The table of one job into a table or a list.  0, or the exit status. */
-static int add_job(const char *nspace, const char *key, struct table *table, json_t *jobs)
+/* The table of one job into a table or a list; listed: a moment ago it was there.  0, or the
+ * exit status. */
+static int add_job(const char *nspace, const char *key, bool listed, struct table *table,
+                   json_t *jobs)
 {
     pmix_value_t v;
     pmix_status_t status = tool_ask(key, nspace, NULL, 0, &v);
     const pmix_proc_info_t *p;
     size_t n;
 
+    if (status == PMIX_ERR_INVALID_NAMESPACE && listed)
+        return 0;
     if (status != PMIX_SUCCESS)
         return tool_failed(nspace, status);
     p = processes(&v, &n);
@@ -87,7 +91,7 @@ static int add_job(const char *nspace, const char *key, struct table *table, jso
     return 0;
 }
 
-static int print_jobs(const struct tool *t, char **jobs, const char *key)
+static int print_jobs(const struct tool *t, char **jobs, bool listed, const char *key)
 {
     json_t *list = t->json ? json_array() : NULL;
     struct table table;
@@ -95,7 +99,7 @@ static int print_jobs(const struct tool *t, char **jobs, const char *key)
 
     table_start(&table, proc_heads);
     for (; jobs && *jobs; jobs++) {
-        int bad = add_job(*jobs, key, t->json ? NULL : &table, list);
+        int bad = add_job(*jobs, key, listed, t->json ? NULL : &table, list);
 
         status = bad ? bad : status;
     }
@@ -111,10 +115,10 @@ int tool_ps(struct tool *t)
     int status;
 
     if (t->argc)
-        return print_jobs(t, t->argv, PMIX_QUERY_PROC_TABLE);
+        return print_jobs(t, t->argv, false, PMIX_QUERY_PROC_TABLE);
     status = tool_jobs(&jobs);
     if (!status)
-        status = print_jobs(t, jobs, PMIX_QUERY_PROC_TABLE);
+        status = print_jobs(t, jobs, true, PMIX_QUERY_PROC_TABLE);
     PMIx_Argv_free(jobs);
     return status;
 }
@@ -126,8 +130,8 @@ int tool_proctable(struct tool *t)
     int status = tool_targets(t->argc ? t->argv[0] : NULL, &targets);
 
     if (!status)
-        status = print_jobs(t, jobs, tool_has(t, OPT_LOCAL) ? PMIX_QUERY_LOCAL_PROC_TABLE
-                                                            : PMIX_QUERY_PROC_TABLE);
+        status = print_jobs(t, jobs, false, tool_has(t, OPT_LOCAL) ? PMIX_QUERY_LOCAL_PROC_TABLE
+                                                                   : PMIX_QUERY_PROC_TABLE);
     targets_clear(&targets);
     return status;
 }

@@ -1,19 +1,26 @@
-/* tool_spawn.c - pmix_tool spawn: a job that one has started is followed to its end. */
+/* tool_spawn.c - pmix_tool spawn: a job that one has started is fed and followed to its end.
+ * Where there is no server at all, this becomes a launcher, which does the same. */
 #include "pmix_ext/tool.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { JOB_INFOS = 3 };
+#define LAUNCHER "mpiexec_lite"
+
+enum { JOB_INFOS = 4 };
 
 struct spawning {
     struct follow   follow;
     pthread_mutex_t lock;
     pmix_nspace_t   nspace;              /* "": not known yet */
+    bool            closed;              /* there is no more input */
+    atomic_bool     feeding;             /* the server has some that it has not taken yet */
+    char            input[32 << 10];
     struct ended { pmix_nspace_t nspace; int code; } *ended;     /* owned: jobs */
     size_t          n;
 };
@@ -65,6 +72,7 @@ static void on_job_end(size_t id, pmix_status_t status, const pmix_proc_t *sourc
 
 static size_t add_infos(const struct tool *t, pmix_info_t *infos)
 {
+    pmix_proc_t first = { .rank = 0 };
     size_t n = 0;
 
     if (tool_has(t, OPT_HOSTS))
@@ -72,6 +80,7 @@ static size_t add_infos(const struct tool *t, pmix_info_t *infos)
     if (!tool_has(t, OPT_DETACH)) {
         PMIX_INFO_LOAD(&infos[n++], PMIX_FWD_STDOUT, NULL, PMIX_BOOL);
         PMIX_INFO_LOAD(&infos[n++], PMIX_FWD_STDERR, NULL, PMIX_BOOL);
+        PMIX_INFO_LOAD(&infos[n++], PMIX_STDIN_TGT, &first, PMIX_PROC);
     }
     return n;
 }
@@ -141,19 +150,47 @@ static void tell(const char *nspace, const char *key, int signo)
     PMIX_INFO_DESTRUCT(&directive);
 }
 
+/* The server has taken what it was given; or nobody reads it. */
+static void on_fed(pmix_status_t status, void *cbdata)
+{
+    struct spawning *s = cbdata;
+
+    s->closed = s->closed || status != PMIX_SUCCESS;
+    s->feeding = false;
+    follow_stir(&s->follow);
+}
+
+static void feed(struct spawning *s)
+{
+    pmix_byte_object_t bytes = { .bytes = s->input };
+    pmix_proc_t target;
+    ssize_t n = read(STDIN_FILENO, s->input, sizeof s->input);
+
+    if (n < 0 && errno == EINTR)
+        return;
+    bytes.size = n > 0 ? (size_t)n : 0;
+    s->closed = n <= 0;
+    s->feeding = true;
+    PMIX_LOAD_PROCID(&target, s->nspace, 0);
+    if (PMIx_IOF_push(&target, 1, &bytes, NULL, 0, on_fed, s) != PMIX_SUCCESS)
+        s->closed = true;
+}
+
 /* Signals are the job's; who sends one twice means it. */
 static void wait_for_end(struct spawning *s)
 {
-    int signo, before = 0;
+    int what, before = 0;
 
-    while (!s->follow.ended && (signo = follow_wait(&s->follow, -1)) >= 0) {
-        if (!signo)
-            continue;
-        if (before)
+    while (!s->follow.ended) {
+        s->follow.input = s->feeding || s->closed ? -1 : STDIN_FILENO;
+        what = follow_wait(&s->follow, -1);
+        if (what == FOLLOW_INPUT)
+            feed(s);
+        else if (what && before)
             tell(s->nspace, PMIX_JOB_CTRL_KILL, 0);
-        else
-            tell(s->nspace, PMIX_JOB_CTRL_SIGNAL, signo);
-        before = signo;
+        else if (what)
+            tell(s->nspace, PMIX_JOB_CTRL_SIGNAL, what);
+        before = what > 0 ? what : before;
     }
 }
 
@@ -211,10 +248,61 @@ static int detached(const struct tool *t)
     return 0;
 }
 
+/* --- without a server -------------------------------------------------- */
+
+/* The launcher beside this program, or else the one in PATH. */
+static void run_launcher(char **words)
+{
+    char path[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path);
+    char *slash = n > 0 && n < (ssize_t)sizeof path ? memrchr(path, '/', (size_t)n) : NULL;
+
+    if (slash && path + sizeof path - slash > (ptrdiff_t)strlen(LAUNCHER) + 1) {
+        strcpy(slash + 1, LAUNCHER);
+        execv(path, words);
+    }
+    execvp(LAUNCHER, words);
+}
+
+static int add_word(char ***words, const char *option, const char *value)
+{
+    if (!value)
+        return 0;
+    return PMIx_Argv_append_nosize(words, option) != PMIX_SUCCESS ||
+           PMIx_Argv_append_nosize(words, value) != PMIX_SUCCESS;
+}
+
+/* As it would be without this program.  Returns only if that cannot be. */
+static int become_launcher(const struct tool *t)
+{
+    char **words = NULL;
+    int bad = PMIx_Argv_append_nosize(&words, LAUNCHER) != PMIX_SUCCESS;
+
+    if (t->json || tool_has(t, OPT_DETACH))
+        return tool_fail(STATUS_OWN, "there is no server here, which --json and --detach want");
+    if (!tool_has(t, OPT_RAW))
+        bad |= PMIx_Argv_append_nosize(&words, "-l") != PMIX_SUCCESS;
+    bad |= add_word(&words, "-n", tool_value(t, OPT_COUNT));
+    bad |= add_word(&words, "-hosts", tool_value(t, OPT_HOSTS));
+    bad |= add_word(&words, "-wdir", tool_value(t, OPT_WDIR));
+    for (size_t i = 0; i < t->ngiven; i++)
+        if (t->given[i].id == OPT_ENV)
+            bad |= add_word(&words, "-env", t->given[i].arg);
+    bad |= PMIx_Argv_append_nosize(&words, "--") != PMIX_SUCCESS;
+    for (char **word = t->argv; *word; word++)
+        bad |= PMIx_Argv_append_nosize(&words, *word) != PMIX_SUCCESS;
+    if (bad)
+        return tool_fail(STATUS_OWN, "out of memory");
+    run_launcher(words);
+    return tool_fail(STATUS_OWN, LAUNCHER ": %s", strerror(errno));
+}
+
 int tool_spawn(struct tool *t)
 {
-    int status = tool_connect(t);
+    int status;
 
+    if (tool_is_alone(t, &status))
+        return become_launcher(t);
     if (status)
         return status == STATUS_USAGE ? STATUS_USAGE : STATUS_OWN;
     return tool_has(t, OPT_DETACH) ? detached(t) : attached(t);

@@ -113,13 +113,25 @@ static void add_ops(const struct top *t, const pmix_data_array_t *a)
     }
 }
 
-/* The array that a key of a job has for an answer.  0, or the exit status. */
+/* Instead of an exit status, of what has ended meanwhile: nothing was said. */
+enum { JOB_GONE = -1, SERVER_GONE = -2 };
+
+static int failed(const char *what, pmix_status_t status)
+{
+    if (status == PMIX_ERR_INVALID_NAMESPACE)
+        return JOB_GONE;
+    if (status == PMIX_ERR_LOST_CONNECTION || status == PMIX_ERR_UNREACH)
+        return SERVER_GONE;
+    return tool_failed(what, status);
+}
+
+/* The array that a key of a job has for an answer.  0, ..._GONE, or the exit status. */
 static int ask_array(const char *key, const char *nspace, pmix_data_type_t type, pmix_value_t *v)
 {
     pmix_status_t status = tool_ask(key, nspace, NULL, 0, v);
 
     if (status != PMIX_SUCCESS)
-        return tool_failed(nspace, status);
+        return failed(nspace, status);
     if (v->type == PMIX_DATA_ARRAY && v->data.darray && v->data.darray->type == type)
         return 0;
     PMIX_VALUE_DESTRUCT(v);
@@ -169,11 +181,15 @@ static void add_percents(const struct top *t, const struct top *before)
 static int gather(const struct tool *tool, struct top *t, const struct top *before)
 {
     char **jobs = NULL;
-    int status = tool->argc ? 0 : tool_jobs(&jobs);
+    pmix_status_t said = tool->argc ? PMIX_SUCCESS : tool_list_jobs(&jobs);
+    int status = said == PMIX_SUCCESS ? 0 : failed("the list of jobs", said);
 
     *t = (struct top){ .when = tool_now() };
-    for (char **job = tool->argc ? tool->argv : jobs; !status && job && *job; job++)
+    for (char **job = tool->argc ? tool->argv : jobs; !status && job && *job; job++) {
         status = add_job(t, *job);
+        if (status == JOB_GONE)
+            status = tool->argc ? tool_failed(*job, PMIX_ERR_INVALID_NAMESPACE) : 0;
+    }
     PMIx_Argv_free(jobs);
     add_percents(t, before);
     return status;
@@ -261,7 +277,7 @@ static int show_json(const struct top *t)
 
 /* --- again and again --------------------------------------------------- */
 
-/* One table, which is then that of before.  0, or the exit status. */
+/* One table, which is then that of before.  0, SERVER_GONE, or the exit status. */
 static int look(const struct tool *tool, struct top *before, bool batch)
 {
     struct top now;
@@ -292,8 +308,8 @@ static int repeat(const struct tool *tool, struct follow *f, double delay, doubl
         if (!f->ended)
             status = look(tool, &before, batch);
     }
-    if (status && f->ended)              /* the server has ended meanwhile */
-        status = f->status;
+    if (status == SERVER_GONE)           /* as it does when its last job has ended */
+        status = before.n ? 0 : tool_failed("the server", PMIX_ERR_LOST_CONNECTION);
     follow_end(f, 0);
     PMIx_tool_finalize();
     free(before.rows);

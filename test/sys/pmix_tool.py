@@ -301,37 +301,33 @@ def events_end():
        for where, options in PLACES])
 def output(options):
     file = tmp() + "/go-on"
-    script = (f"while [ ! -e {file} ]; do sleep 0.05; done; echo out $PMI_RANK; "
-              "echo err $PMI_RANK >&2; printf unfinished")
+    script = (f"while [ ! -e {file} ]; do echo tick $PMI_RANK; sleep 0.05; done; "
+              "echo out $PMI_RANK; echo err $PMI_RANK >&2; printf unfinished")
     job = Job(*options, "-n", 3, "sh", "-c", script)
     every, one = Follower(job, "output"), Follower(job, "output", ":1")
     raw, lines = Follower(job, "output", "--raw", ":2"), Follower(job, "output", "--json")
-    for f in every, one, raw, lines:
-        wait_for(lambda f=f: pulls(f), "it has asked")
+    for i in range(3):
+        every.wait_text(f"[{i}] tick {i}\n")
+        lines.wait_text(f'"rank":{i},"channel":"stdout","data":"tick')
+    one.wait_text("[1] tick 1\n")
+    raw.wait_text("tick 2\n")
     write_file(file, "")
     same(job.finish().status, 0, "end of the job")
-    same(sorted(every.finish().splitlines()),
+    same(sorted(x for x in every.finish().splitlines() if "tick" not in x),
          sorted([f"[{i}] out {i}" for i in range(3)] + [f"[{i}] unfinished" for i in range(3)]),
          "all")
     same(sorted(every.text(every.err).splitlines()), [f"[{i}] err {i}" for i in range(3)],
          "stderr of all")
-    same(one.finish(), "[1] out 1\n[1] unfinished\n", "one")
-    same(raw.finish(), "out 2\nunfinished", "raw")
+    same(one.finish().replace("[1] tick 1\n", ""), "[1] out 1\n[1] unfinished\n", "one")
+    same(raw.finish().replace("tick 2\n", ""), "out 2\nunfinished", "raw")
     lines.finish()
     got = {}
     for x in lines.lines():
         key = x["rank"], x["channel"]
         got[key] = got.get(key, "") + x["data"]
-    same(got, {(i, c): f"{c[3:]} {i}\n" + ("unfinished" if c == "stdout" else "")
-               for i in range(3) for c in ("stdout", "stderr")}, "JSON")
-
-
-def pulls(f):
-    """It waits, in its main thread, for what comes."""
-    need(f.popen.poll() is None, "it has ended", f.text(), f.text(f.err))
-    with contextlib.suppress(OSError):
-        with open(f"/proc/{f.popen.pid}/wchan") as w:
-            return "poll" in w.read()
+    same({k: v.replace(f"tick {k[0]}\n", "") for k, v in got.items()},
+         {(i, c): f"{c[3:]} {i}\n" + ("unfinished" if c == "stdout" else "")
+          for i in range(3) for c in ("stdout", "stderr")}, "JSON")
 
 
 # --- starting -----------------------------------------------------------------------
@@ -358,6 +354,28 @@ def spawn(options):
     call("-p", job.pid, "spawn", "-x", "A", "true", status=USAGE)
     end()
     same(job.finish().status, 0, "the first job is undisturbed")
+
+
+@test("spawn: the first rank reads what comes, a megabyte of it, and its end")
+def spawn_stdin():
+    job, end = waiting([])
+    tools_socket(job.pid)
+    data = os.urandom(1 << 20)
+    r = subprocess.run([TOOL, "-p", str(job.pid), "spawn", "-n", "2", "--raw", "sh", "-c",
+                        "if [ $PMI_RANK = 0 ]; then cat; fi"], input=data, timeout=LIMIT,
+                       env=environment(new_mark()), stdout=subprocess.PIPE, check=True)
+    need(r.stdout == data, "what came back", len(r.stdout))
+    need(call("-p", job.pid, "spawn", "sh", "-c", "exit 3", status=3), "nobody reads")
+    end()
+    job.finish()
+
+
+@test("spawn: where there is no server a launcher is started")
+def spawn_alone():
+    out, _ = call("spawn", "-n", 2, "-x", "A=b", "--wdir", "/usr", "sh", "-c",
+                  "echo $PMI_RANK $A $PWD; exit 7", status=7,
+                  env={**own_folder(), "PMIX_SYSTEM_TMPDIR": tmp()})
+    same(sorted(out.splitlines()), ["[0] 0 b /usr", "[1] 1 b /usr"], "output")
 
 
 @test("spawn: SIGINT and SIGTERM are the job's, a second one kills it")
@@ -401,7 +419,8 @@ def spawn_signals():
     (["ps", "-j", "nosuch"], NO_SERVER, "nosuch"),
     (["ps", "--system"], NO_SERVER, "system"),
     (["ps"], NO_SERVER, "no server"),
-    (["spawn", "true"], OWN, "no server"),
+    (["spawn", "-p", "1", "true"], OWN, "no server"),
+    (["spawn", "--detach", "true"], OWN, "no server"),
 )])
 def wrong(words, status, text):
     out, err = call(*words, status=status,
@@ -518,8 +537,8 @@ if sys.argv[2] == "extended":
     r = c.ask('cmd=pmix-query;queries=[{"keys":["pmix.job.size"]}];')
     need('"value":3' in r["results"], "an extended command", r)
 c.put("from-%d" % rank, "v%d" % rank)
-say("%d waits" % rank)
 while not os.path.exists(sys.argv[3]):
+    say("%d waits" % rank)
     time.sleep(0.05)
 c.fence()
 say("%d sees" % rank, *(c.get("from-%d" % i) for i in range(size)))
@@ -533,11 +552,11 @@ def together(options):
     go = tmp() + "/go-on"
     job = Job(*options, "-n", 1, *py(RANK, 1, "", go), ":", "-n", 1, *py(RANK, 2, "", go), ":",
               "-n", 1, *py(RANK, 2, "extended", go))
-    job.wait_text(" waits\n", 3)
     first, second = Follower(job, "events", "--json"), Follower(job, "output")
     third = Follower(job, "top", "-b", "--json", "-d", "0.1")
     first.wait_text("PMIX_LAUNCH_COMPLETE")
-    wait_for(lambda: pulls(second), "output is asked for")
+    for i in range(3):
+        second.wait_text(f"[{i}] {i} waits\n")
     third.wait_text("\n")
     same([r["state"] for r in ask_json(job, "ps")["jobs"][0]["ranks"]], ["connected"] * 3,
          "all three speak to their server")
@@ -546,8 +565,8 @@ def together(options):
     same(r.status, 0, r)
     same(sorted(x for x in r.lines if "sees" in x), [f"{i} sees v0 v1 v2" for i in range(3)],
          "they share one KVS")
-    same(sorted(second.finish().splitlines()), [f"[{i}] {i} sees v0 v1 v2" for i in range(3)],
-         "the second tool")
+    same(sorted(x for x in second.finish().splitlines() if "sees" in x),
+         [f"[{i}] {i} sees v0 v1 v2" for i in range(3)], "the second tool")
     first.finish()
     same(first.lines()[-1]["name"], "PMIX_EVENT_JOB_END", "the first tool")
     third.finish()

@@ -433,6 +433,54 @@ def start_one():
     nothing_left(mark)
 
 
+ALONE = """
+#include "pmix_ext/pmix_ext.h"
+#include <stdio.h>
+#include <string.h>
+int main(void)
+{
+    char program[] = "sleep", word[] = "600", *argv[] = { program, word, NULL };
+    pmix_app_t app = { .cmd = program, .argv = argv, .maxprocs = 2 };
+    pmix_nspace_t job = "";
+    pmix_value_t *size = NULL;
+    pmix_proc_t me, all;
+    pmix_info_t info;
+    int rc;
+
+    PMIX_INFO_LOAD(&info, PMIX_TOOL_CONNECT_OPTIONAL, NULL, PMIX_BOOL);
+    rc = PMIx_tool_init(&me, &info, 1);
+    printf("%d\\n", rc);
+    rc = PMIx_Spawn(NULL, 0, &app, 1, job);
+    PMIX_LOAD_PROCID(&all, job, PMIX_RANK_WILDCARD);
+    printf("%d %s\\n", rc, job);
+    rc = PMIx_Get(&all, PMIX_JOB_SIZE, NULL, 0, &size);
+    printf("%d %u\\n", rc, size ? size->data.uint32 : 0);
+    fflush(stdout);
+    PMIx_tool_finalize();
+    return 0;
+}
+"""
+
+
+@test("PMIx_Spawn of a tool without a server starts a launcher, which is its server then")
+def spawn_alone():
+    p = Place()
+    source, out = p.folder + "/alone.c", p.folder + "/alone"
+    write_file(source, ALONE)
+    subprocess.run(["gcc", "-I" + ROOT, source, "-o", out, "-L" + B + "/lib", "-lpmix_ext",
+                    "-Wl,-rpath," + os.path.realpath(B) + "/lib"], check=True)
+    mark = new_mark()
+    env = {**p.env, "PATH": os.path.dirname(LAUNCHER) + ":" + os.environ["PATH"]}
+    with tempfile.TemporaryFile("w+") as f:
+        subprocess.run([out], stdout=f, stderr=f, timeout=LIMIT, env=environment(mark, env),
+                       stdin=subprocess.DEVNULL)
+        f.seek(0)
+        lines = f.read().splitlines()
+    need(lines[0] == "0" and lines[1].startswith("0 job-") and lines[2] == "0 2", "output", lines)
+    os.kill(int(lines[1].split("-")[1]), signal.SIGTERM)
+    nothing_left(mark)
+
+
 # --- other users ---------------------------------------------------------------------------
 
 AS_OTHER = """
