@@ -510,12 +510,49 @@ def python():
     job.finish()
 
 
+def example(name):
+    """An example in C, compiled as its first lines say."""
+    out, lib = f"{tmp()}/{name}", f"{B}/lib"
+    subprocess.run(["cc", "-Wall", "-Wextra", "-Werror", "-o", out, f"{EXAMPLES}/{name}.c",
+                    f"-I{ROOT}/pmix_ext/std", f"-L{lib}", "-lpmix_ext", f"-Wl,-rpath,{lib}",
+                    "-lpthread"], check=True)
+    return out
+
+
+@rows([(f"R10-32: a launcher: examples/launcher.c, {where}", options)
+       for where, options in PLACES])
+def launcher(options):
+    out, env = example("launcher"), own_folder()
+    job, end = waiting(options, env=env)
+    tools_socket_of(job, env)
+    # The first that fails ends the others: all write before.
+    code = (f"cd {tmp()}; echo started; echo here >&2; touch r$PMI_RANK; "
+            "until test -e r0 -a -e r1 -a -e r2; do sleep 0.01; done; exit 7")
+    r = subprocess.run([out, "3", "sh", "-c", code],
+                       env=environment(new_mark(), env), stdin=subprocess.DEVNULL,
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=LIMIT)
+    same((r.returncode, r.stdout, r.stderr), (7, b"started\n" * 3, b"here\n" * 3), "its end")
+    end()
+    same(job.finish().status, 0, "the other job's")
+
+
+@test("R10-32: examples/launcher.c ends when its server does")
+def launcher_lost():
+    out, env = example("launcher"), own_folder()
+    job, _ = waiting([], env=env)
+    tools_socket_of(job, env)
+    p = subprocess.Popen([out, "1", "sh", "-c", "echo started; exec sleep 600"],
+                         env=environment(job.mark, env), stdin=subprocess.DEVNULL,
+                         stdout=subprocess.PIPE)
+    same(p.stdout.readline(), b"started\n", "what it starts")
+    os.kill(job.root(), signal.SIGKILL)
+    same(p.wait(LIMIT), 1, "status")
+    job.finish()
+
+
 @test("R10-20, R10-21, R10-32: the example of RFC0010, two nodes by number: examples/rfc0010.c")
 def rfc0010():
-    out, lib = f"{tmp()}/rfc0010", f"{B}/lib"
-    subprocess.run(["cc", "-Wall", "-Wextra", "-Werror", "-o", out, f"{EXAMPLES}/rfc0010.c",
-                    f"-I{ROOT}/pmix_ext/std", f"-L{lib}", "-lpmix_ext", f"-Wl,-rpath,{lib}"],
-                   check=True)
+    out = example("rfc0010")
     env = own_folder()
     job, end = waiting(["-launcher", "fork", "-hosts", "n[0-7]", "-ppn", "2"], 16, env)
     tools_socket_of(job, env)
