@@ -44,7 +44,8 @@ client_pic = $(client_src:%.c=$B/pic/%.o)
 
 ext_lib  = $(wildcard pmix_ext/lib_*.c)
 ext_src  = $(ext_lib) $(wildcard pmix_ext/util_*.c pmix_ext/value*.c) $(addprefix pmix_ext/, \
-             base64.c find.c find_far.c names.c rendezvous.c rundir.c start.c types.c \
+             base64.c find.c find_far.c json_reader.c names.c rendezvous.c rundir.c start.c \
+             types.c \
              unsupported.c words.c) pmi2/mapping.c \
            $(filter-out pmi2/lib_pmi2.c,$(client_src))
 ext_pic  = $(ext_src:%.c=$B/pic/%.o)
@@ -156,6 +157,9 @@ $B/test/fuzz/run_%: $B/test/fuzz/fuzz_%.o $B/test/fuzz/main.o $(everything)
 $B/test/replay: $B/test/replay.o $(everything)
 	$(LD_TEST) -lpthread $(LIBS) -o $@
 
+$B/test/bench/layer: $B/test/bench/layer.o $(core)
+	$(LD_TEST) $(LIBS_SEAL) $(LIBS_JSON) $(LIBS_WIRE) -lm -o $@
+
 # The simulator: the real core and the launcher's decisions, in one process.
 sim_src  = $(filter-out pmi2/client%.c pmi2/lib_%.c pmix_ext/lib_%.c $(tool_src), \
              $(wildcard wire/*.c pmi2/*.c pmix_ext/*.c)) \
@@ -240,9 +244,10 @@ cover: test-deps
 	@gcovr -r . --object-directory build/cover -f 'wire/.*' -f 'pmi2/.*' -f 'pmix_ext/.*' \
 	    -f 'mpiexec_lite/.*' -s
 
-bench: all $B/test/sim/sim
+bench: all $B/test/sim/sim $B/test/bench/layer
 	@test/bench/run $B
 	@test/bench/ssh $B
+	@test/bench/layer_run $B
 	@$B/test/sim/sim --table
 torture: all ; @test/torture/run
 differential: all ; @test/differential/run

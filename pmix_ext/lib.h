@@ -257,8 +257,9 @@ struct op {
     size_t            n;
     char             *text;      /* owned */
     long long         number;
-    bool              goes_on;       /* the last entry of results does, in the next part */
-    pmix_status_t     unanswered;    /* the first of those that entries of results said */
+    struct value_answer *answers;    /* owned: a list of infos, until all parts are there */
+    size_t            nanswers;
+    pmix_status_t     unanswered;    /* the first of those that answers said */
 
     /* Of an _nb call. */
     void (*deliver)(struct op *op);

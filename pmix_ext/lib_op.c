@@ -89,6 +89,7 @@ void op_end(struct op *op)
         value_clear(op->ask->type, op->array), free(op->array);
     else if (op->array)
         value_free_array(op->ask->type, op->array, op->n);
+    value_free_answers(op->answers, op->nanswers);
     free(op->text);
     link_drop(op->link);
     pthread_cond_destroy(&op->came);
@@ -176,13 +177,6 @@ void op_strings(struct op *op, const char *name, char *const *list)
 
 /* --- results ----------------------------------------------------------- */
 
-static bool continues(const pmix_info_t *a, const pmix_info_t *b)
-{
-    return a->value.type == PMIX_DATA_ARRAY && b->value.type == PMIX_DATA_ARRAY &&
-           a->value.data.darray && b->value.data.darray && !strcmp(a->key, b->key) &&
-           a->value.data.darray->type == b->value.data.darray->type;
-}
-
 /* Append n values to an array of *have: they are taken. */
 static bool append(pmix_data_type_t type, void **array, size_t *have, void *more, size_t n)
 {
@@ -201,73 +195,49 @@ static bool append(pmix_data_type_t type, void **array, size_t *have, void *more
     return true;
 }
 
-/* An array that is too long for one part goes on in the next, as an info like the last. */
-static bool join(struct op *op, pmix_info_t *first)
-{
-    pmix_data_array_t *to = ((pmix_info_t *)op->array)[op->n - 1].value.data.darray;
-    pmix_data_array_t *from = first->value.data.darray;
-
-    if (!append(to->type, &to->array, &to->size, from->array, from->size))
-        return false;
-    from->array = NULL;
-    from->size = 0;
-    return true;
-}
-
-static pmix_status_t take_list(struct op *op, json_t *json, bool joined, struct err *e)
+static pmix_status_t take_list(struct op *op, const struct pair *p, struct err *e)
 {
     pmix_data_type_t type = op->ask->type;
-    size_t n, size = type_of(type)->size;
     void *part;
+    size_t n;
 
-    if (value_decode_array_json(type, json, op->ask->field, &part, &n, e) < 0)
+    if (value_decode_array(type, p->val, p->len, op->ask->field, &part, &n, e) < 0)
         return PMIX_ERR_UNPACK_FAILURE;
-    if (n && joined && op->n && continues((pmix_info_t *)op->array + op->n - 1, part)) {
-        if (!join(op, part)) {
-            value_free_array(type, part, n);
-            return PMIX_ERR_NOMEM;
-        }
-        value_clear(type, part);
-        memmove(part, (char *)part + size, --n * size);
-        if (!n)
-            free(part);
-    }
     if (append(type, &op->array, &op->n, part, n))
         return PMIX_SUCCESS;
     value_free_array(type, part, n);
     return PMIX_ERR_NOMEM;
 }
 
-/* An entry of a query's results that goes on in the next one is put together with it. */
-static bool extend(json_t *entry, json_t *more)
+/* All answers have come: those that have a value are infos, the first status of the others is
+ * what the caller gets for all of them together. */
+static pmix_status_t give_answers(struct op *op)
 {
-    json_t *to = json_object_get(json_object_get(entry, "value"), "array");
+    pmix_info_t *infos;
 
-    return to && !json_array_extend(to, json_object_get(json_object_get(more, "value"), "array"));
-}
+    if (!op->nanswers)
+        return PMIX_SUCCESS;
+    infos = calloc(op->nanswers, sizeof *infos);
+    if (!infos)
+        return PMIX_ERR_NOMEM;
+    for (size_t i = 0; i < op->nanswers; i++) {
+        struct value_answer *a = &op->answers[i];
+        pmix_info_t *info = &infos[op->n];
 
-/* What entries of results have besides an info: of which query they are; that they go on in
- * the next one; and a status, mostly instead of a value, which the caller gets for all of
- * them together.  Whether the first goes on where the last part's ended. */
-static bool fold_entries(struct op *op, json_t *json)
-{
-    bool goes_on = op->goes_on;
-
-    for (size_t i = 0; i < json_array_size(json); i++) {
-        json_t *entry = json_array_get(json, i), *status = json_object_get(entry, "status");
-        bool was = op->goes_on, again;
-
-        op->goes_on = json_is_true(json_object_get(entry, "more"));
-        if (status && !op->unanswered)
-            op->unanswered = (pmix_status_t)json_integer_value(status);
-        json_object_del(entry, "query");
-        json_object_del(entry, "more");
-        json_object_del(entry, "status");
-        again = i && was && extend(json_array_get(json, i - 1), entry);
-        if (again || !json_object_get(entry, "type"))
-            json_array_remove(json, i--);
+        if (a->status && !op->unanswered)
+            op->unanswered = a->status;
+        if (a->value.type == PMIX_UNDEF)
+            continue;
+        memcpy(info->key, a->key, sizeof info->key);
+        info->flags = a->flags;
+        info->value = a->value;
+        a->value = (pmix_value_t){ .type = PMIX_UNDEF };
+        op->n++;
     }
-    return goes_on;
+    op->array = op->n ? infos : NULL;
+    if (!op->n)
+        free(infos);
+    return PMIX_SUCCESS;
 }
 
 /* The standard's word for results that are not all there. */
@@ -278,13 +248,13 @@ static pmix_status_t status_of_results(const struct op *op)
     return op->n ? PMIX_QUERY_PARTIAL_SUCCESS : op->unanswered;
 }
 
-static pmix_status_t take_one(struct op *op, json_t *json, struct err *e)
+static pmix_status_t take_one(struct op *op, const struct pair *p, struct err *e)
 {
     void *value = op->array ? NULL : calloc(1, type_of(op->ask->type)->size);
 
     if (!value)
         return op->array ? PMIX_ERR_UNPACK_FAILURE : PMIX_ERR_NOMEM;
-    if (value_decode_json(op->ask->type, json, op->ask->field, value, e) < 0) {
+    if (value_decode(op->ask->type, p->val, p->len, op->ask->field, value, e) < 0) {
         free(value);
         return PMIX_ERR_UNPACK_FAILURE;
     }
@@ -294,19 +264,16 @@ static pmix_status_t take_one(struct op *op, json_t *json, struct err *e)
 
 static pmix_status_t take_json(struct op *op, const struct pair *p)
 {
-    json_t *json = json_loadb(p->val, p->len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
     struct err e = { ERR_NONE, "" };
-    pmix_status_t status;
+    pmix_status_t status = PMIX_SUCCESS;
 
-    if (!json)
-        return PMIX_ERR_UNPACK_FAILURE;
     if (op->ask->takes == TAKES_ONE)
-        status = take_one(op, json, &e);
-    else if (op->ask->type == PMIX_INFO)
-        status = take_list(op, json, fold_entries(op, json), &e);
-    else
-        status = take_list(op, json, false, &e);
-    json_decref(json);
+        status = take_one(op, p, &e);
+    else if (op->ask->type != PMIX_INFO)
+        status = take_list(op, p, &e);
+    else if (value_decode_answers(p->val, p->len, op->ask->field, &op->answers, &op->nanswers,
+                                  &e) < 0)
+        status = PMIX_ERR_UNPACK_FAILURE;
     return e.code == ERR_NOMEM ? PMIX_ERR_NOMEM : status;
 }
 
@@ -353,6 +320,8 @@ static void on_reply(struct call *k, const struct reply *r, bool last, const str
         op->status = PMIX_ERR_LOST_CONNECTION;
     if (!last)
         return;
+    if (op->status >= PMIX_SUCCESS && give_answers(op) != PMIX_SUCCESS)
+        op->status = PMIX_ERR_NOMEM;
     op->status = status_of_results(op);
     if (op->settle)
         op->settle(op);

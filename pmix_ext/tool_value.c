@@ -157,6 +157,7 @@ int tool_info(const char *word, pmix_info_t *info)
     char name[128];
     const char *key;
     json_t *json;
+    char *said;
     int bad;
 
     snprintf(name, sizeof name, "%.*s", (int)n, word);
@@ -167,9 +168,11 @@ int tool_info(const char *word, pmix_info_t *info)
     t = type_of(a && a->type != PMIX_UNDEF ? a->type : PMIX_STRING);
     json = json_pack("{s:s, s:s, s:o}", "key", key, "type", t->name, "value",
                      json_of_word(t, text));
-    bad = json ? value_decode_json(PMIX_INFO, json, name, info, &e) : -1;
+    said = json ? json_dumps(json, JSON_COMPACT) : NULL;
     json_decref(json);
-    return bad ? tool_fail(STATUS_USAGE, "%s", json ? e.text : "out of memory") : 0;
+    bad = said ? value_decode(PMIX_INFO, said, strlen(said), name, info, &e) : -1;
+    free(said);
+    return bad ? tool_fail(STATUS_USAGE, "%s", *e.text ? e.text : "out of memory") : 0;
 }
 
 int tool_status(const char *word, pmix_status_t *status)

@@ -1,6 +1,7 @@
 /* types.c - see types.h.  Layouts: PMIx standard 4.2 as in libpmix 4.2.2. */
 #include "pmix_ext/types.h"
 
+#include "pmix_ext/value.h"
 #include "pmix_ext/words.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
@@ -187,6 +188,22 @@ static const struct field node_stats_fields[] = {
     { 0 }
 };
 
+static const struct field answer_fields[] = {
+    OPTIONAL_AS(struct value_answer, query, rows[PMIX_SIZE]),
+    FIELD_AS(struct value_answer, key, key_type),
+    { .name = "value", .type = &rows[PMIX_VALUE], .holds = HOLDS_MEMBERS, .optional = true,
+      .offset = offsetof(struct value_answer, value) },
+    OPTIONAL_AS(struct value_answer, flags, info_flags_type),
+    OPTIONAL_AS(struct value_answer, status, rows[PMIX_STATUS]),
+    OPTIONAL_AS(struct value_answer, more, rows[PMIX_BOOL]),
+    { 0 }
+};
+
+const struct type type_answer = {
+    .name = "answer", .form = FORM_RECORD, .place = PLACE_NONE,
+    .size = sizeof(struct value_answer), .fields = answer_fields
+};
+
 /* --- the rows --------------------------------------------------------------------- */
 
 /* The index is the number, the name the constant's: each macro spells it itself, since an
@@ -278,10 +295,10 @@ const struct type *type_of(pmix_data_type_t number)
     return number < LENGTH(rows) && rows[number].name ? &rows[number] : NULL;
 }
 
-const struct type *type_named(const char *name)
+const struct type *type_named(const char *name, size_t len)
 {
     for (size_t i = 0; i < LENGTH(rows); i++)
-        if (rows[i].name && !strcmp(rows[i].name, name))
+        if (rows[i].name && strlen(rows[i].name) == len && !memcmp(rows[i].name, name, len))
             return &rows[i];
     return NULL;
 }

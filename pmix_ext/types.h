@@ -72,10 +72,13 @@ struct type {
     const struct word *words;        /* what its numbers are called, or NULL */
 };
 
-/* The row of a number or name, or NULL.  Constant, thread-safe. */
+/* The row of a number, or of a name of len bytes, or NULL.  Constant, thread-safe. */
 const struct type *type_of(pmix_data_type_t number);
-const struct type *type_named(const char *name);
+const struct type *type_named(const char *name, size_t len);
 pmix_data_type_t   type_number(const struct type *t);
+
+/* Of struct value_answer (value.h), which has no number: it is no value's type. */
+extern const struct type type_answer;
 
 /* What people call a number of this type ("PMIX_PROC_STATE_RUNNING"), or NULL. */
 const char *type_word(const struct type *t, int64_t number);

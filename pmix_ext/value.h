@@ -8,15 +8,13 @@
  * Whatever is allocated is malloc's and may be freed piece by piece with free.  Every
  * error names the place and the cause: "info[3].value.array[0].rank: 4294967296 is over a
  * rank's limit"; `what` is the word it begins with.  Codes: ERR_INVALID_VAL for what is
- * wrong, ERR_LENGTH for what is too large or too deep, ERR_NOMEM.  No I/O, no global state
- * (but jansson's hash seed, made once); thread-safe. */
+ * wrong, ERR_LENGTH for what is too large or too deep, ERR_NOMEM.  No I/O, no global state;
+ * thread-safe. */
 #ifndef PMIX_EXT_VALUE_H
 #define PMIX_EXT_VALUE_H
 
 #include "pmix_ext/pmix_ext_common.h"
 #include "wire/buf.h"
-
-#include <jansson.h>
 
 enum {
     /* Values and arrays within each other; each counts.  Eight arrays of infos, one in
@@ -49,15 +47,31 @@ int value_encode_part(pmix_data_type_t type, const void *from, size_t n, size_t 
  * 0, or -1 and e; there is then nothing to free. */
 int value_decode(pmix_data_type_t type, const char *text, size_t len, const char *what,
                  void *to, struct err *e);
-int value_decode_json(pmix_data_type_t type, json_t *json, const char *what, void *to,
-                      struct err *e);
 
 /* Likewise a JSON array: *array of *n values, for value_free_array; NULL and 0 if it is
  * empty, and after an error. */
 int value_decode_array(pmix_data_type_t type, const char *text, size_t len, const char *what,
                        void **array, size_t *n, struct err *e);
-int value_decode_array_json(pmix_data_type_t type, json_t *json, const char *what,
-                            void **array, size_t *n, struct err *e);
+
+/* An answer to a key of a query (PROTOCOL.md, "pmix-query").  A large one is an array that
+ * comes in parts, and is put together here. */
+struct value_answer {
+    size_t        query;     /* which of those asked, from 0 */
+    pmix_key_t    key;
+    pmix_info_directives_t flags;
+    pmix_value_t  value;     /* PMIX_UNDEF: there is none */
+    pmix_status_t status;    /* why not, or why it is not complete */
+    bool          more;      /* the array goes on in the next part */
+    size_t        room;      /* elements it has room for; 0 when it is complete */
+};
+
+/* Append the answers of a JSON array to the *n that *list has, NULL and 0 at first: parts of
+ * a reply are given to this one after the other.  What is decoded goes to its place at once,
+ * so that a table takes no more memory than itself.  0, or -1 and e: *list is then as far as
+ * it went.  To be freed either way. */
+int  value_decode_answers(const char *text, size_t len, const char *what,
+                          struct value_answer **list, size_t *n, struct err *e);
+void value_free_answers(struct value_answer *list, size_t n);
 
 /* --- in memory -------------------------------------------------------------------- */
 

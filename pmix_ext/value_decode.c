@@ -1,12 +1,13 @@
 /* value_decode.c - values from JSON; see value.h.
  *
+ * The text is read once, from its beginning to its end, and straight into C: a tree of a
+ * process table's hundred thousand rows would cost ten times what they do.
+ *
  * What is filled is all zero before, and what it holds when a step fails can be cleared:
  * pointers and counts are set together, before what is behind them is filled. */
 #include "pmix_ext/value_impl.h"
 
-static int take(const struct type *t, json_t *json, void *to, struct in *in);
-
-/* --- what holds others ------------------------------------------------------------ */
+/* --- arrays ----------------------------------------------------------------------- */
 
 static int open_one(struct in *in)
 {
@@ -16,268 +17,400 @@ static int open_one(struct in *in)
                    VALUE_DEPTH);
 }
 
-static int take_elements(const struct type *t, json_t *json, void **array, size_t *count,
-                         struct in *in)
+void *grow(struct growing *g)
 {
-    size_t n = json_array_size(json);
-    char *to;
+    enum { FIRST = 4 };
+    size_t room = g->room ? 2 * g->room : FIRST;
+    void *to;
 
-    if (!json_is_array(json))
-        return value_not_a("an array", json, in);
-    if (!n)
-        return 0;
-    *array = to = calloc(n, t->size);
-    if (!to)
-        return value_no_memory(in);
-    *count = n;
-    for (size_t i = 0; i < n; i++)
-        if (take(t, json_array_get(json, i), to + i * t->size, in) < 0)
-            return value_at(in->e, "[%zu]", i);
-    return 0;
+    if (g->n == g->room) {
+        to = reallocarray(g->at, room, g->size);
+        if (!to)
+            return NULL;
+        g->at = to;
+        g->room = room;
+    }
+    return memset(g->at + g->n++ * g->size, 0, g->size);
 }
 
-static int take_counted(const struct field *f, json_t *json, char *record, struct in *in)
+void *grown(const struct growing *g)
+{
+    void *exact = g->n < g->room ? reallocarray(g->at, g->n, g->size) : NULL;
+
+    return exact ? exact : g->at;
+}
+
+int take_elements(const struct type *t, struct growing *g, struct in *in)
+{
+    bool first = true;
+    int more;
+
+    if (in->r.kind != KIND_ARRAY)
+        return value_not_a("an array", in);
+    for (; (more = reader_element(&in->r, first)) > 0; first = false) {
+        void *to = grow(g);
+
+        if (!to)
+            return value_no_memory(in);
+        if (reader_next(&in->r) < 0 || take_value(t, to, in) < 0)
+            return value_at(in->e, "[%zu]", g->n - 1);
+    }
+    return more;
+}
+
+/* All of them, in an array of their own. */
+static int take_array(const struct type *t, void **array, size_t *count, struct in *in)
+{
+    struct growing g = { .size = t->size };
+    int rc = take_elements(t, &g, in);
+
+    *array = grown(&g);
+    *count = g.n;
+    return rc;
+}
+
+/* The rest of an array, or its beginning, if more may follow. */
+static int take_part(const struct type *t, struct in *in)
+{
+    struct value_answer *answer = in->answer;
+    pmix_data_array_t *a = answer->value.data.darray;
+    struct growing g = { a->array, a->size, answer->room, t->size };
+    int rc;
+
+    if (a->type != type_number(t))
+        return err_set(in->e, ERR_INVALID_VAL, ": %s, and before it was %s", t->name,
+                       type_of(a->type)->name);
+    rc = take_elements(t, &g, in);
+    a->array = g.at;
+    a->size = g.n;
+    answer->room = g.room;
+    return rc;
+}
+
+static int take_counted(const struct field *f, char *record, struct in *in)
 {
     void *array = NULL;
     size_t n = 0;
-    int rc = take_elements(f->type, json, &array, &n, in);
+    int rc = take_array(f->type, &array, &n, in);
 
     memcpy(record + f->offset, &array, sizeof array);
     store_uint(record + f->count, sizeof n, n);
     return rc;
 }
 
-/* A NULL would end the list, so null is nothing that it can have. */
-static int take_list(const struct field *f, json_t *json, char *record, struct in *in)
+/* One more string of a list, whose last element is always NULL, and no other: it would end
+ * the list. */
+static int take_listed(const struct type *t, struct growing *list, struct in *in)
 {
-    size_t n = json_array_size(json);
-    char **list;
+    size_t i = list->n - 1;
 
-    if (json_is_null(json))
-        return 0;
-    if (!json_is_array(json))
-        return value_not_a("an array of strings", json, in);
-    list = calloc(n + 1, sizeof *list);
-    if (!list)
+    if (!grow(list))
         return value_no_memory(in);
-    memcpy(record + f->offset, &list, sizeof list);
-    for (size_t i = 0; i < n; i++) {
-        json_t *text = json_array_get(json, i);
-
-        if (json_is_null(text) ? value_not_a("a string", text, in)
-                               : take_string(f->type, text, &list[i], in))
-            return value_at(in->e, "[%zu]", i);
-    }
-    return 0;
+    if (reader_next(&in->r) == 0 &&
+        (in->r.kind == KIND_NULL ? value_not_a("a string", in)
+                                 : take_string(t, list->at + i * list->size, in)) == 0)
+        return 0;
+    return value_at(in->e, "[%zu]", i);
 }
 
-static int take_type(json_t *object, const struct type **t, struct in *in)
+static int take_list(const struct field *f, char *record, struct in *in)
 {
-    json_t *name = json_object_get(object, "type");
+    struct growing list = { .size = sizeof(char *) };
+    int more = 0, rc;
+    void *strings;
 
-    if (!json_is_string(name)) {
-        value_not_a("the name of a type", name, in);
+    if (in->r.kind == KIND_NULL)
+        return 0;
+    if (in->r.kind != KIND_ARRAY)
+        return value_not_a("an array of strings", in);
+    rc = grow(&list) ? 0 : value_no_memory(in);
+    while (rc == 0 && (more = reader_element(&in->r, list.n == 1)) > 0)
+        rc = take_listed(f->type, &list, in);
+    strings = grown(&list);
+    memcpy(record + f->offset, &strings, sizeof strings);
+    return more < 0 ? -1 : rc;
+}
+
+/* --- objects ---------------------------------------------------------------------- */
+
+/* A value's, or an array's, besides its type. */
+static const struct field value_fields[] = {
+    { .name = "value", .holds = HOLDS_MEMBERS }, { 0 }
+};
+static const struct field array_fields[] = {
+    { .name = "array", .holds = HOLDS_MEMBERS }, { 0 }
+};
+
+/* An object that is being read. */
+struct object {
+    const struct field *fields;
+    const struct field *next;    /* expected: members mostly come in the order of the fields */
+    char               *to;
+    uint64_t            seen;    /* fields that were there, a bit for each */
+    const struct type  *type;    /* what that says */
+    const char         *later;   /* where the value is, if it came before its type */
+};
+
+static uint64_t bit(const struct object *o, const struct field *f)
+{
+    return (uint64_t)1 << (f - o->fields);
+}
+
+static bool is_named(const struct json_reader *r, const char *name)
+{
+    return !strncmp(name, r->string, r->len) && !name[r->len];
+}
+
+static const struct field *field_named(const struct object *o, const struct json_reader *r)
+{
+    for (const struct field *f = o->fields; f->name; f++)
+        if (is_named(r, f->name))
+            return f;
+    return NULL;
+}
+
+/* Is one of the fields of any type, which another member says? */
+static bool has_type(const struct object *o)
+{
+    const struct field *f = o->fields;
+
+    while (f->name && f->holds != HOLDS_MEMBERS)
+        f++;
+    return f->name;
+}
+
+static int take_type(const struct type **t, struct in *in)
+{
+    if (in->r.kind != KIND_STRING) {
+        value_not_a("the name of a type", in);
         return value_at(in->e, ".type");
     }
-    *t = type_named(json_string_value(name));
-    return *t ? 0 : value_bad_word(".type: there is no type '%s'", json_string_value(name), in);
+    *t = type_named(in->r.string, in->r.len);
+    return *t ? 0 : value_bad_word(".type: there is no type '%s'", in);
 }
 
-/* The members of a value, in an object that may have others. */
-static int take_members(json_t *object, pmix_value_t *v, struct in *in)
+static int take_in_value(const struct type *t, pmix_value_t *v, struct in *in)
 {
-    json_t *json = json_object_get(object, "value");
-    const struct type *t;
+    bool null = in->r.kind == KIND_NULL;
     void *place = &v->data;
 
-    if (take_type(object, &t, in) < 0 || open_one(in) < 0)
-        return -1;
-    if (t->place == PLACE_NONE)
-        return err_set(in->e, ERR_INVALID_VAL, ".type: %s is for arrays only", t->name);
     v->type = type_number(t);
-    if (t->place == PLACE_BEHIND && !json_is_null(json)) {
+    if (t->place == PLACE_BEHIND && !null) {
         place = calloc(1, t->size);
         if (!place)
             return value_no_memory(in);
         memcpy(&v->data, &place, sizeof place);
     }
-    if ((t->place == PLACE_INSIDE || !json_is_null(json)) && take(t, json, place, in) < 0)
-        return value_at(in->e, ".value");
-    in->depth--;
-    return 0;
+    return t->place == PLACE_BEHIND && null ? 0 : take_value(t, place, in);
 }
 
-static const struct field value_members[] = { { .name = "type" }, { .name = "value" }, { 0 } };
-static const struct field array_members[] = { { .name = "type" }, { .name = "array" }, { 0 } };
+/* The value of an answer is one, the array that it is is the second. */
+enum { PART_DEPTH = 2 };
 
-static bool is_member(const char *name, const struct field *fields)
+/* What the type of which was read before. */
+static int take_typed(const struct object *o, const struct field *f, struct in *in)
 {
-    for (const struct field *f = fields; f->name; f++)
-        if (f->holds == HOLDS_MEMBERS ? is_member(name, value_members) : !strcmp(f->name, name))
-            return true;
-    return false;
-}
+    void *to = o->to + f->offset;
+    pmix_data_array_t *a = to;
+    bool is_array = o->fields == array_fields;
+    int rc;
 
-/* A member that is not known may be an error of spelling: it is not passed over. */
-static int no_others(json_t *object, const struct field *fields, struct in *in)
-{
-    const char *name;
-    json_t *value;
-
-    json_object_foreach(object, name, value)
-        if (!is_member(name, fields))
-            return value_bad_word(": there is no member '%s'", name, in);
-    return 0;
-}
-
-static int take_value(json_t *json, pmix_value_t *v, struct in *in)
-{
-    if (!json_is_object(json))
-        return value_not_a("an object", json, in);
-    if (take_members(json, v, in) < 0)
+    if (!is_array && o->type->place == PLACE_NONE)
+        return err_set(in->e, ERR_INVALID_VAL, ".type: %s is for arrays only", o->type->name);
+    if (open_one(in) < 0)
         return -1;
-    return no_others(json, value_members, in);
-}
-
-static int take_array(json_t *json, pmix_data_array_t *a, struct in *in)
-{
-    const struct type *t;
-
-    if (!json_is_object(json))
-        return value_not_a("an object", json, in);
-    if (take_type(json, &t, in) < 0 || open_one(in) < 0)
-        return -1;
-    a->type = type_number(t);
-    if (take_elements(t, json_object_get(json, "array"), &a->array, &a->size, in) < 0)
-        return value_at(in->e, ".array");
+    if (is_array) {
+        a->type = type_number(o->type);
+        rc = in->answer && in->depth == PART_DEPTH ? take_part(o->type, in)
+                                                   : take_array(o->type, &a->array, &a->size, in);
+    } else {
+        rc = take_in_value(o->type, to, in);
+    }
     in->depth--;
-    return no_others(json, array_members, in);
+    return rc < 0 ? value_at(in->e, ".%s", f->name) : 0;
 }
 
-static int take_field(const struct field *f, json_t *json, char *record, struct in *in)
+static int take_field(const struct object *o, const struct field *f, struct in *in)
 {
+    int rc;
+
     switch (f->holds) {
+    case HOLDS_MEMBERS:
+        return take_typed(o, f, in);
     case HOLDS_LIST:
-        return take_list(f, json, record, in);
+        rc = take_list(f, o->to, in);
+        break;
     case HOLDS_COUNTED:
-        return take_counted(f, json, record, in);
+        rc = take_counted(f, o->to, in);
+        break;
     default:
-        return take(f->type, json, record + f->offset, in);
+        rc = take_value(f->type, o->to + f->offset, in);
     }
+    return rc < 0 ? value_at(in->e, ".%s", f->name) : 0;
 }
 
-static int take_record(const struct type *t, json_t *json, void *to, struct in *in)
+static int take_type_member(struct object *o, struct in *in)
 {
-    if (!json_is_object(json))
-        return value_not_a("an object", json, in);
-    for (const struct field *f = t->fields; f->name; f++) {
-        json_t *member = json_object_get(json, f->name);
-
-        if (f->holds == HOLDS_MEMBERS) {
-            if (take_members(json, (void *)((char *)to + f->offset), in) < 0)
-                return -1;
-        } else if ((member || !f->optional) && take_field(f, member, to, in) < 0) {
-            return value_at(in->e, ".%s", f->name);
-        }
-    }
-    return no_others(json, t->fields, in);
+    if (o->type)
+        return reader_wrong(&in->r, "a member is there twice");
+    if (reader_next(&in->r) < 0)
+        return value_at(in->e, ".type");
+    return take_type(&o->type, in);
 }
 
-static int take(const struct type *t, json_t *json, void *to, struct in *in)
+/* A member of which the name was read. */
+static int take_named(struct object *o, const struct field *f, struct in *in)
+{
+    if (o->seen & bit(o, f))
+        return reader_wrong(&in->r, "a member is there twice");
+    o->seen |= bit(o, f);
+    o->next = f + 1;
+    if (f->holds == HOLDS_MEMBERS && !o->type) {
+        o->later = in->r.at;
+        return reader_skip(&in->r);
+    }
+    if (reader_next(&in->r) < 0)
+        return value_at(in->e, ".%s", f->name);
+    return take_field(o, f, in);
+}
+
+/* Likewise, its name being the string.  One that is not known may be an error of spelling:
+ * it is not passed over. */
+static int take_member(struct object *o, struct in *in)
+{
+    const struct field *f = field_named(o, &in->r);
+
+    if (f)
+        return take_named(o, f, in);
+    if (has_type(o) && is_named(&in->r, "type"))
+        return take_type_member(o, in);
+    return value_bad_word(": there is no member '%s'", in);
+}
+
+/* Go back to a value that came before its type. */
+static int take_later(const struct object *o, const struct field *f, struct in *in)
+{
+    const char *at = in->r.at;
+    int rc;
+
+    in->r.at = o->later;
+    rc = reader_next(&in->r) < 0 ? value_at(in->e, ".%s", f->name) : take_field(o, f, in);
+    in->r.at = at;
+    return rc;
+}
+
+/* At the end: what was not taken as it came. */
+static int take_rest(struct object *o, struct in *in)
+{
+    int rc = 0;
+
+    for (const struct field *f = o->fields; rc == 0 && f->name; f++) {
+        bool there = o->seen & bit(o, f), later = there && o->later && f->holds == HOLDS_MEMBERS;
+
+        in->r.kind = KIND_NOTHING;
+        if (f->holds == HOLDS_MEMBERS && !o->type && (there || !f->optional))
+            rc = take_type(&o->type, in);
+        else if (later)
+            rc = take_later(o, f, in);
+        else if (!there && (!f->optional || (f->holds == HOLDS_MEMBERS && o->type)))
+            rc = take_field(o, f, in);
+    }
+    return rc;
+}
+
+static int take_object(const struct field *fields, void *to, struct in *in)
+{
+    struct object o = { .fields = fields, .next = fields, .to = to };
+    bool first = true;
+    int more = 1, rc = 0;
+
+    if (in->r.kind != KIND_OBJECT)
+        return value_not_a("an object", in);
+    for (; rc == 0 && more > 0; first = false) {
+        if (o.next->name && reader_has_member(&in->r, first, o.next->name))
+            rc = take_named(&o, o.next, in);
+        else if ((more = reader_member(&in->r, first)) > 0)
+            rc = take_member(&o, in);
+    }
+    return more < 0 || rc < 0 ? -1 : take_rest(&o, in);
+}
+
+int take_value(const struct type *t, void *to, struct in *in)
 {
     if (t->local)
         return err_set(in->e, ERR_INVALID_VAL, ": %s does not leave its process", t->name);
     switch (t->form) {
     case FORM_RECORD:
-        return take_record(t, json, to, in);
+        return take_object(t->fields, to, in);
     case FORM_VALUE:
-        return take_value(json, to, in);
+        return take_object(value_fields, to, in);
     case FORM_ARRAY:
-        return take_array(json, to, in);
+        return take_object(array_fields, to, in);
     default:
-        return take_scalar[t->form](t, json, to, in);
+        return take_scalar[t->form](t, to, in);
     }
 }
 
 /* --- the interface ---------------------------------------------------------------- */
 
-/* Parse text; NULL and e if it is not JSON.  Where jansson 2.14 finds no memory, it may
- * blame the text instead, and a string that it cannot extend loses its end. */
-static json_t *parse(const char *text, size_t len, const char *what, struct err *e)
+int in_begin(struct in *in, const char *text, size_t len, const char *what, struct err *e)
 {
-    struct in in = { .e = e };
-    json_error_t why;
-    json_t *json;
-
-    if (len > VALUE_TEXT) {
-        err_set(e, ERR_LENGTH, "%s: %zu bytes of JSON, at most %d", what, len, VALUE_TEXT);
-        return NULL;
-    }
-    json = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
-    if (json)
-        return json;
-    if (!*why.text || json_error_code(&why) == json_error_out_of_memory) {
-        err_set(e, ERR_NOMEM, "%s: out of memory", what);
-    } else {
-        value_bad_word("%s", why.text, &in);
-        err_context(e, "%s: not JSON, byte %d", what, why.position);
-    }
-    return NULL;
+    if (len > VALUE_TEXT)
+        return err_set(e, ERR_LENGTH, "%s: %zu bytes of JSON, at most %d", what, len, VALUE_TEXT);
+    *in = (struct in){ .e = e };
+    reader_init(&in->r, text, len, e);
+    return 0;
 }
 
-int value_decode_json(pmix_data_type_t type, json_t *json, const char *what, void *to,
-                      struct err *e)
+void in_end(struct in *in)
+{
+    reader_clear(&in->r);
+}
+
+static const struct type *known(pmix_data_type_t type, const char *what, struct err *e)
 {
     const struct type *t = type_of(type);
-    struct in in = { .e = e };
 
     if (!t)
-        return err_set(e, ERR_INVALID_VAL, "%s: there is no type %d", what, type);
-    memset(to, 0, t->size);
-    if (take(t, json, to, &in) == 0)
-        return 0;
-    type_clear(t, to);
-    return value_at(e, "%s", what);
+        err_set(e, ERR_INVALID_VAL, "%s: there is no type %d", what, type);
+    return t;
 }
 
 int value_decode(pmix_data_type_t type, const char *text, size_t len, const char *what,
                  void *to, struct err *e)
 {
-    json_t *json = parse(text, len, what, e);
-    int rc = json ? value_decode_json(type, json, what, to, e) : -1;
+    const struct type *t = known(type, what, e);
+    struct in in;
+    bool ok;
 
-    json_decref(json);
-    return rc;
-}
-
-int value_decode_array_json(pmix_data_type_t type, json_t *json, const char *what,
-                            void **array, size_t *n, struct err *e)
-{
-    const struct type *t = type_of(type);
-    struct in in = { .e = e };
-
-    *array = NULL;
-    *n = 0;
-    if (!t)
-        return err_set(e, ERR_INVALID_VAL, "%s: there is no type %d", what, type);
-    if (take_elements(t, json, array, n, &in) == 0)
+    if (!t || in_begin(&in, text, len, what, e) < 0)
+        return -1;
+    memset(to, 0, t->size);
+    ok = reader_next(&in.r) == 0 && take_value(t, to, &in) == 0 && reader_end(&in.r) == 0;
+    in_end(&in);
+    if (ok)
         return 0;
-    type_free_array(t, *array, *n);
-    *array = NULL;
-    *n = 0;
+    type_clear(t, to);
     return value_at(e, "%s", what);
 }
 
 int value_decode_array(pmix_data_type_t type, const char *text, size_t len, const char *what,
                        void **array, size_t *n, struct err *e)
 {
-    json_t *json = parse(text, len, what, e);
-    int rc = -1;
+    const struct type *t = known(type, what, e);
+    struct in in;
+    bool ok;
 
     *array = NULL;
     *n = 0;
-    if (json)
-        rc = value_decode_array_json(type, json, what, array, n, e);
-    json_decref(json);
-    return rc;
+    if (!t || in_begin(&in, text, len, what, e) < 0)
+        return -1;
+    ok = reader_next(&in.r) == 0 && take_array(t, array, n, &in) == 0 && reader_end(&in.r) == 0;
+    in_end(&in);
+    if (ok)
+        return 0;
+    type_free_array(t, *array, *n);
+    *array = NULL;
+    *n = 0;
+    return value_at(e, "%s", what);
 }

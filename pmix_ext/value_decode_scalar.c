@@ -4,24 +4,21 @@
 #include "wire/utf8.h"
 
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
 
 /* --- what is wrong ---------------------------------------------------------------- */
 
-static const char *kind(json_t *json)
+int value_not_a(const char *wanted, struct in *in)
 {
-    static const char *const kinds[] = {
-        [JSON_OBJECT] = "an object", [JSON_ARRAY] = "an array", [JSON_STRING] = "a string",
-        [JSON_INTEGER] = "an integer", [JSON_REAL] = "a number with a point or exponent",
-        [JSON_TRUE] = "true", [JSON_FALSE] = "false", [JSON_NULL] = "null"
+    static const char *const kinds[KINDS] = {
+        [KIND_NOTHING] = "nothing", [KIND_OBJECT] = "an object", [KIND_ARRAY] = "an array",
+        [KIND_STRING] = "a string", [KIND_INTEGER] = "an integer",
+        [KIND_REAL] = "a number with a point or exponent", [KIND_TRUE] = "true",
+        [KIND_FALSE] = "false", [KIND_NULL] = "null"
     };
 
-    return json ? kinds[json_typeof(json)] : "nothing";
-}
-
-int value_not_a(const char *wanted, json_t *json, struct in *in)
-{
-    return err_set(in->e, ERR_INVALID_VAL, ": %s, want %s", kind(json), wanted);
+    return err_set(in->e, ERR_INVALID_VAL, ": %s, want %s", kinds[in->r.kind], wanted);
 }
 
 int value_no_memory(struct in *in)
@@ -29,11 +26,12 @@ int value_no_memory(struct in *in)
     return err_set(in->e, ERR_NOMEM, ": out of memory");
 }
 
-int value_bad_word(const char *sentence, const char *word, struct in *in)
+int value_bad_word(const char *sentence, struct in *in)
 {
     enum { MOST = 80 };
     struct buf safe = BUF_INIT;
-    size_t n = strnlen(word, MOST);
+    const char *word = in->r.string;
+    size_t n = in->r.len < MOST ? in->r.len : MOST;
 
     while (n && n > MOST - 4 && !utf8_valid(word, n))     /* not in the middle of a character */
         n--;
@@ -45,196 +43,211 @@ int value_bad_word(const char *sentence, const char *word, struct in *in)
 
 /* --- scalars ---------------------------------------------------------------------- */
 
-static int take_none(const struct type *t, json_t *json, void *to, struct in *in)
+static int take_none(const struct type *t, void *to, struct in *in)
 {
     (void)t;
     (void)to;
-    return json_is_null(json) ? 0 : value_not_a("null", json, in);
+    return in->r.kind == KIND_NULL ? 0 : value_not_a("null", in);
 }
 
-static int take_bool(const struct type *t, json_t *json, void *to, struct in *in)
+static int take_bool(const struct type *t, void *to, struct in *in)
 {
-    if (!json_is_boolean(json))
-        return value_not_a("true or false", json, in);
-    store_uint(to, t->size, json_is_true(json));
+    if (in->r.kind != KIND_TRUE && in->r.kind != KIND_FALSE)
+        return value_not_a("true or false", in);
+    store_uint(to, t->size, in->r.kind == KIND_TRUE);
     return 0;
 }
 
-static int take_int(const struct type *t, json_t *json, void *to, struct in *in)
+static int take_int(const struct type *t, void *to, struct in *in)
 {
-    json_int_t n = json_integer_value(json), most = INT64_MAX >> (64 - 8 * t->size);
+    int64_t n = in->r.integer, most = INT64_MAX >> (64 - 8 * t->size);
 
-    if (!json_is_integer(json))
-        return value_not_a("an integer", json, in);
+    if (in->r.kind != KIND_INTEGER)
+        return value_not_a("an integer", in);
     if (n > most || n < -most - 1)
-        return err_set(in->e, ERR_INVALID_VAL, ": %lld does not fit %s, %lld to %lld", n,
-                       t->name, -most - 1, most);
+        return err_set(in->e, ERR_INVALID_VAL,
+                       ": %" PRId64 " does not fit %s, %" PRId64 " to %" PRId64, n, t->name,
+                       -most - 1, most);
     store_uint(to, t->size, (uint64_t)n);
     return 0;
 }
 
 /* The decimal digits of a number over INT64_MAX, and nothing else. */
-static int take_digits(json_t *json, uint64_t *n, struct in *in)
+static int take_digits(uint64_t *n, struct in *in)
 {
-    const char *text = json_string_value(json);
+    const char *text = in->r.string;
     bool fits = true;
 
     *n = 0;
-    for (const char *p = text; *p; p++) {
-        if (*p < '0' || *p > '9')
-            return value_bad_word(": '%s', want an integer", text, in);
+    for (size_t i = 0; i < in->r.len; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return value_bad_word(": '%s', want an integer", in);
         fits = fits && !__builtin_mul_overflow(*n, 10, n) &&
-               !__builtin_add_overflow(*n, (uint64_t)(*p - '0'), n);
+               !__builtin_add_overflow(*n, (uint64_t)(text[i] - '0'), n);
     }
     if (fits && *n > INT64_MAX && *text != '0')
         return 0;
-    return value_bad_word(": '%s', only numbers from 2^63 to 2^64 - 1 are strings", text, in);
+    return value_bad_word(": '%s', only numbers from 2^63 to 2^64 - 1 are strings", in);
 }
 
-static int take_uint(const struct type *t, json_t *json, void *to, struct in *in)
+static int take_uint(const struct type *t, void *to, struct in *in)
 {
-    uint64_t n = (uint64_t)json_integer_value(json), most = UINT64_MAX >> (64 - 8 * t->size);
+    uint64_t n = (uint64_t)in->r.integer, most = UINT64_MAX >> (64 - 8 * t->size);
 
-    if (json_is_string(json) && most == UINT64_MAX) {
-        if (take_digits(json, &n, in) < 0)
+    if (in->r.kind == KIND_STRING && most == UINT64_MAX) {
+        if (take_digits(&n, in) < 0)
             return -1;
-    } else if (!json_is_integer(json)) {
-        return value_not_a("an integer", json, in);
-    } else if (json_integer_value(json) < 0 || n > most) {
-        return err_set(in->e, ERR_INVALID_VAL, ": %lld does not fit %s, 0 to %llu",
-                       json_integer_value(json), t->name, (unsigned long long)most);
+    } else if (in->r.kind != KIND_INTEGER) {
+        return value_not_a("an integer", in);
+    } else if (in->r.integer < 0 || n > most) {
+        return err_set(in->e, ERR_INVALID_VAL, ": %" PRId64 " does not fit %s, 0 to %" PRIu64,
+                       in->r.integer, t->name, most);
     }
     store_uint(to, t->size, n);
     return 0;
 }
 
-static const struct word *word_named(const struct type *t, const char *text)
+static bool is_text(const struct in *in, const char *text)
+{
+    return in->r.len == strlen(text) && !memcmp(in->r.string, text, in->r.len);
+}
+
+static const struct word *word_named(const struct type *t, const struct in *in)
 {
     for (const struct word *w = t->words; w->text; w++)
-        if (!strcmp(w->text, text))
+        if (is_text(in, w->text))
             return w;
     return NULL;
 }
 
-static int take_rank(const struct type *t, json_t *json, void *to, struct in *in)
+static int take_rank(const struct type *t, void *to, struct in *in)
 {
-    json_int_t n = json_integer_value(json);
+    int64_t n = in->r.integer;
     const struct word *w;
 
-    if (json_is_string(json)) {
-        w = word_named(t, json_string_value(json));
+    if (in->r.kind == KIND_STRING) {
+        w = word_named(t, in);
         if (!w)
-            return value_bad_word(": there is no rank '%s'", json_string_value(json), in);
+            return value_bad_word(": there is no rank '%s'", in);
         store_uint(to, t->size, (uint64_t)w->number);
         return 0;
     }
-    if (!json_is_integer(json))
-        return value_not_a("a rank", json, in);
+    if (in->r.kind != KIND_INTEGER)
+        return value_not_a("a rank", in);
     if (n < 0)
-        return err_set(in->e, ERR_INVALID_VAL, ": %lld, a rank is not negative", n);
+        return err_set(in->e, ERR_INVALID_VAL, ": %" PRId64 ", a rank is not negative", n);
     if (n > UINT32_MAX)
-        return err_set(in->e, ERR_INVALID_VAL, ": %lld is over a rank's limit", n);
+        return err_set(in->e, ERR_INVALID_VAL, ": %" PRId64 " is over a rank's limit", n);
     if (type_word(t, n))
-        return err_set(in->e, ERR_INVALID_VAL, ": %lld is written \"%s\"", n, type_word(t, n));
+        return err_set(in->e, ERR_INVALID_VAL, ": %" PRId64 " is written \"%s\"", n,
+                       type_word(t, n));
     store_uint(to, t->size, (uint64_t)n);
     return 0;
 }
 
 /* The bits of one element of an array of flags. */
-static int take_flag(const struct type *t, json_t *json, uint32_t *bits, struct in *in)
+static int take_flag(const struct type *t, uint32_t *bits, struct in *in)
 {
-    json_int_t n = json_integer_value(json);
+    int64_t n = in->r.integer;
     const struct word *w;
 
-    if (json_is_string(json)) {
-        w = word_named(t, json_string_value(json));
+    if (in->r.kind == KIND_STRING) {
+        w = word_named(t, in);
         if (!w)
-            return value_bad_word(": there is no flag '%s'", json_string_value(json), in);
+            return value_bad_word(": there is no flag '%s'", in);
         *bits |= (uint32_t)w->number;
         return 0;
     }
-    if (!json_is_integer(json))
-        return value_not_a("a flag's name, or bits as a number", json, in);
+    if (in->r.kind != KIND_INTEGER)
+        return value_not_a("a flag's name, or bits as a number", in);
     if (n <= 0 || n > UINT32_MAX)
-        return err_set(in->e, ERR_INVALID_VAL, ": %lld, want bits from 1 to %u", n, UINT32_MAX);
+        return err_set(in->e, ERR_INVALID_VAL, ": %" PRId64 ", want bits from 1 to %u", n,
+                       UINT32_MAX);
     for (w = t->words; w->text; w++)
         if (n & w->number)
-            return err_set(in->e, ERR_INVALID_VAL, ": %lld is written \"%s\"", (long long)w->number,
+            return err_set(in->e, ERR_INVALID_VAL, ": %" PRId64 " is written \"%s\"", w->number,
                            w->text);
     *bits |= (uint32_t)n;
     return 0;
 }
 
-static int take_flags(const struct type *t, json_t *json, void *to, struct in *in)
+static int take_flags(const struct type *t, void *to, struct in *in)
 {
     uint32_t bits = 0;
+    int more;
 
-    if (!json_is_array(json))
-        return value_not_a("an array of flags", json, in);
-    for (size_t i = 0; i < json_array_size(json); i++)
-        if (take_flag(t, json_array_get(json, i), &bits, in) < 0)
+    if (in->r.kind != KIND_ARRAY)
+        return value_not_a("an array of flags", in);
+    for (size_t i = 0; (more = reader_element(&in->r, i == 0)) > 0; i++)
+        if (reader_next(&in->r) < 0 || take_flag(t, &bits, in) < 0)
             return value_at(in->e, "[%zu]", i);
+    if (more < 0)
+        return -1;
     store_uint(to, t->size, bits & ~t->hidden);
     return 0;
 }
 
-static int take_real_word(json_t *json, double *d, struct in *in)
+static int take_real_word(double *d, struct in *in)
 {
-    const char *text = json_string_value(json);
-
-    if (!strcmp(text, "NaN"))
+    if (is_text(in, "NaN"))
         *d = NAN;
-    else if (!strcmp(text, "Infinity"))
+    else if (is_text(in, "Infinity"))
         *d = INFINITY;
-    else if (!strcmp(text, "-Infinity"))
+    else if (is_text(in, "-Infinity"))
         *d = -INFINITY;
     else
-        return value_bad_word(": '%s', want a number, \"NaN\", \"Infinity\" or \"-Infinity\"", text,
-                        in);
+        return value_bad_word(": '%s', want a number, \"NaN\", \"Infinity\" or \"-Infinity\"", in);
     return 0;
 }
 
 /* Not every language can write 3.0: an integer will do where it is that number exactly. */
-static int take_real(const struct type *t, json_t *json, void *to, struct in *in)
+static int take_integer(const struct type *t, bool single, double *d, struct in *in)
+{
+    int64_t n = in->r.integer, most = (int64_t)1 << (single ? FLT_MANT_DIG : DBL_MANT_DIG);
+
+    if (n > most || n < -most)
+        return err_set(in->e, ERR_INVALID_VAL, ": %" PRId64 " is no exact %s", n, t->name);
+    *d = (double)n;
+    return 0;
+}
+
+static int take_real(const struct type *t, void *to, struct in *in)
 {
     bool single = t->size == sizeof(float);
-    json_int_t most = single ? 1 << FLT_MANT_DIG : (json_int_t)1 << DBL_MANT_DIG;
-    json_int_t n = json_integer_value(json);
-    double d = json_number_value(json);
+    double d = in->r.real;
+    int rc = 0;
     float f;
 
-    if (json_is_string(json)) {
-        if (take_real_word(json, &d, in) < 0)
-            return -1;
-    } else if (!json_is_number(json)) {
-        return value_not_a("a number", json, in);
-    } else if (json_is_integer(json) && (n > most || n < -most)) {
-        return err_set(in->e, ERR_INVALID_VAL, ": %lld is no exact %s", n, t->name);
-    } else if (single && isinf((float)d)) {
-        return err_set(in->e, ERR_INVALID_VAL, ": %g does not fit %s", d, t->name);
-    }
+    if (in->r.kind == KIND_STRING)
+        rc = take_real_word(&d, in);
+    else if (in->r.kind == KIND_INTEGER)
+        rc = take_integer(t, single, &d, in);
+    else if (in->r.kind != KIND_REAL)
+        rc = value_not_a("a number", in);
+    else if (single && isinf((float)d))
+        rc = err_set(in->e, ERR_INVALID_VAL, ": %g does not fit %s", d, t->name);
     f = (float)d;
     memcpy(to, single ? (void *)&f : (void *)&d, t->size);
-    return 0;
+    return rc;
 }
 
 /* --- text and bytes --------------------------------------------------------------- */
 
 /* Bytes that base64 text stands for, and a zero byte behind them: *to is malloc's, NULL if
  * there are none. */
-static int take_base64(json_t *json, char **to, size_t *size, struct in *in)
+static int take_base64(char **to, size_t *size, struct in *in)
 {
-    size_t len = json_string_length(json);
+    size_t len = in->r.len;
     long n;
 
-    if (!json_is_string(json))
-        return value_not_a("a string of base64", json, in);
+    if (in->r.kind != KIND_STRING)
+        return value_not_a("a string of base64", in);
     if (!len)
         return 0;
     *to = malloc(base64_room(len) + 1);
     if (!*to)
         return value_no_memory(in);
-    n = base64_decode(json_string_value(json), len, (unsigned char *)*to);
+    n = base64_decode(in->r.string, len, (unsigned char *)*to);
     if (n < 0)
         return err_set(in->e, ERR_INVALID_VAL, ": not base64");
     (*to)[n] = '\0';
@@ -243,45 +256,55 @@ static int take_base64(json_t *json, char **to, size_t *size, struct in *in)
 }
 
 /* {"base64":...} stands for a string that is not UTF-8; only for such. */
-static int take_escaped(json_t *json, char **to, size_t *size, struct in *in)
+static int take_escaped(char **to, struct in *in)
 {
-    json_t *bytes = json_object_get(json, "base64");
+    size_t size = 0;
+    int more = reader_member(&in->r, true);
 
-    if (!bytes || json_object_size(json) != 1)
+    if (more < 0)
+        return -1;
+    if (!more || !is_text(in, "base64"))
         return err_set(in->e, ERR_INVALID_VAL, ": an object, want a string or {\"base64\":...}");
-    if (take_base64(bytes, to, size, in) < 0)
+    if (reader_next(&in->r) < 0 || take_base64(to, &size, in) < 0)
         return value_at(in->e, ".base64");
-    if (!*to || utf8_valid(*to, *size))
+    if (!*to || utf8_valid(*to, size))
         return err_set(in->e, ERR_INVALID_VAL, ".base64: UTF-8 is to be a string");
-    if (memchr(*to, '\0', *size))
+    if (memchr(*to, '\0', size))
         return err_set(in->e, ERR_INVALID_VAL, ".base64: has a NUL");
-    return 0;
+    more = reader_member(&in->r, false);
+    if (more > 0)
+        return err_set(in->e, ERR_INVALID_VAL, ": an object, want a string or {\"base64\":...}");
+    return more;
 }
 
-int take_string(const struct type *t, json_t *json, void *to, struct in *in)
+int take_string(const struct type *t, void *to, struct in *in)
 {
     char *text = NULL;
-    size_t size = 0;
     int rc = 0;
 
     (void)t;
-    if (json_is_null(json))
+    if (in->r.kind == KIND_NULL)
         return 0;
-    if (json_is_object(json))
-        rc = take_escaped(json, &text, &size, in);
-    else if (!json_is_string(json))
-        return value_not_a("a string", json, in);
-    else if (!(text = strdup(json_string_value(json))))
-        return value_no_memory(in);
+    if (in->r.kind == KIND_OBJECT) {
+        rc = take_escaped(&text, in);
+    } else if (in->r.kind != KIND_STRING) {
+        return value_not_a("a string", in);
+    } else {
+        text = malloc(in->r.len + 1);
+        if (!text)
+            return value_no_memory(in);
+        memcpy(text, in->r.string, in->r.len);
+        text[in->r.len] = '\0';
+    }
     memcpy(to, &text, sizeof text);
     return rc;
 }
 
-static int take_char(const struct type *t, json_t *json, void *to, struct in *in)
+static int take_char(const struct type *t, void *to, struct in *in)
 {
     char *text = NULL;
-    int rc = json_is_null(json) ? value_not_a("a string", json, in)
-                                : take_string(t, json, &text, in);
+    int rc = in->r.kind == KIND_NULL ? value_not_a("a string", in)
+                                : take_string(t, &text, in);
 
     if (rc == 0 && strlen(text) > 1)
         rc = err_set(in->e, ERR_INVALID_VAL, ": more than one byte");
@@ -291,30 +314,30 @@ static int take_char(const struct type *t, json_t *json, void *to, struct in *in
     return rc;
 }
 
-static int take_chars(const struct type *t, json_t *json, void *to, struct in *in)
+static int take_chars(const struct type *t, void *to, struct in *in)
 {
-    size_t len = json_string_length(json);
+    size_t len = in->r.len;
 
-    if (!json_is_string(json))
-        return value_not_a("a string", json, in);
+    if (in->r.kind != KIND_STRING)
+        return value_not_a("a string", in);
     if (len >= t->size)
         return err_set(in->e, ERR_LENGTH, ": %zu bytes, at most %zu", len, t->size - 1);
-    memcpy(to, json_string_value(json), len);
+    memcpy(to, in->r.string, len);
     return 0;
 }
 
-static int take_bytes(const struct type *t, json_t *json, void *to, struct in *in)
+static int take_bytes(const struct type *t, void *to, struct in *in)
 {
     pmix_byte_object_t *bo = to;
 
     (void)t;
-    return take_base64(json, &bo->bytes, &bo->size, in);
+    return take_base64(&bo->bytes, &bo->size, in);
 }
 
-static int take_buffer(const struct type *t, json_t *json, void *to, struct in *in)
+static int take_buffer(const struct type *t, void *to, struct in *in)
 {
     pmix_data_buffer_t *b = to;
-    int rc = take_base64(json, &b->base_ptr, &b->bytes_used, in);
+    int rc = take_base64(&b->base_ptr, &b->bytes_used, in);
 
     (void)t;
     b->bytes_allocated = b->bytes_used;

@@ -1,5 +1,6 @@
 /* value_encode_scalar.c - values that hold no others, to JSON text; see value.h. */
 #include "pmix_ext/base64.h"
+#include "pmix_ext/plain.h"
 #include "pmix_ext/value_impl.h"
 #include "wire/utf8.h"
 
@@ -137,19 +138,12 @@ static int put_real(const struct type *t, const void *from, struct out *o)
 
 /* --- text and bytes --------------------------------------------------------------- */
 
-static bool plain(unsigned char c)
-{
-    return c >= ' ' && c != '"' && c != '\\';
-}
-
 /* Bytes before the first that cannot stand in a JSON string as it is. */
 static size_t plain_length(const char *text, size_t n)
 {
-    size_t i = 0;
+    uint64_t seen = 0;
 
-    while (i < n && plain((unsigned char)text[i]))
-        i++;
-    return i;
+    return (size_t)(plain_end(text, text + n, &seen) - text);
 }
 
 /* UTF-8 in quotes. */

@@ -2,8 +2,12 @@
 #ifndef PMIX_EXT_VALUE_IMPL_H
 #define PMIX_EXT_VALUE_IMPL_H
 
+#include "pmix_ext/json_reader.h"
 #include "pmix_ext/types.h"
 #include "pmix_ext/value.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 /* Put a step of the path before what e says, and return -1.  When there is no more room
  * for steps, the first of them are left out: the cause is what counts. */
@@ -59,21 +63,39 @@ put_fn put_null;
 /* --- from JSON ---------------------------------------------------------------------- */
 
 struct in {
+    struct json_reader r;
     unsigned    depth;       /* values and arrays that are open */
+    struct value_answer *answer;     /* borrowed; NULL: none is being read.  Whose value the
+                                        outermost array is, or is the rest of */
     struct err *e;
 };
 
-/* Fill *to, which is all zero, from json, which is NULL if it is not there.  0, or -1 and
- * e as above; what *to has then can be cleared. */
-typedef int take_fn(const struct type *t, json_t *json, void *to, struct in *in);
+/* An array that grows: n elements that are all zero or filled, of `size` bytes. */
+struct growing { char *at; size_t n, room, size; };
+
+/* One more element, or NULL: no memory. */
+void *grow(struct growing *g);
+/* The array, having given back what was not needed. */
+void *grown(const struct growing *g);
+
+/* Fill *to, which is all zero, from what in->r has just read, which is KIND_NOTHING if it is
+ * not there.  0, or -1 and e as above; what *to has then can be cleared. */
+typedef int take_fn(const struct type *t, void *to, struct in *in);
 
 extern take_fn *const take_scalar[FORMS];
-take_fn take_string;
+take_fn take_string, take_value;
 
-/* Errors; each returns -1.  The sentence of value_bad_word has one %s, where the peer's
- * words go, short and harmless. */
-int value_not_a(const char *wanted, json_t *json, struct in *in);
-int value_bad_word(const char *sentence, const char *word, struct in *in);
+/* Likewise append the elements of an array. */
+int take_elements(const struct type *t, struct growing *to, struct in *in);
+
+/* Begin to read a text.  0, or -1 and e, which then says what. */
+int  in_begin(struct in *in, const char *text, size_t len, const char *what, struct err *e);
+void in_end(struct in *in);
+
+/* Errors; each returns -1.  The sentence of value_bad_word has one %s, where the string that
+ * was read last goes, short and harmless. */
+int value_not_a(const char *wanted, struct in *in);
+int value_bad_word(const char *sentence, struct in *in);
 int value_no_memory(struct in *in);
 
 #endif

@@ -82,11 +82,6 @@ void buf_str(struct buf *b, const char *text)
     buf_add(b, text, strlen(text));
 }
 
-void buf_char(struct buf *b, char c)
-{
-    buf_add(b, &c, 1);
-}
-
 void buf_printf(struct buf *b, const char *fmt, ...)
 {
     va_list ap, again;

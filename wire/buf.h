@@ -33,7 +33,18 @@ void  buf_commit(struct buf *b, size_t n);
 
 void buf_add(struct buf *b, const void *data, size_t n);
 void buf_str(struct buf *b, const char *text);
-void buf_char(struct buf *b, char c);
+
+/* Inline where there is room, which is nearly always: values are written by the byte. */
+static inline void buf_char(struct buf *b, char c)
+{
+    if (b->failed || b->start + b->len + 2 > b->cap) {
+        buf_add(b, &c, 1);
+        return;
+    }
+    b->data[b->start + b->len++] = c;
+    b->data[b->start + b->len] = '\0';
+}
+
 void buf_printf(struct buf *b, const char *fmt, ...) PRINTF(2, 3);
 
 /* Keep only the first len bytes: what was appended since is taken back. */

@@ -96,7 +96,6 @@ static void check(pmix_data_type_t type, const char *array, size_t n)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const char *text = (const char *)data, *line = size ? memchr(text, '\n', size) : NULL;
-    char name[40];
     const struct type *t;
     struct err e = { 0 };
     void *value;
@@ -104,8 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (!line || size > 65536)
         return 0;
-    snprintf(name, sizeof name, "%.*s", (int)(line - text), text);
-    t = type_named(name);
+    t = type_named(text, (size_t)(line - text));
     if (!t)
         return 0;
     size -= (size_t)(line + 1 - text);

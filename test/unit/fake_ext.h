@@ -5,6 +5,7 @@
 
 #include "pmix_ext/serve.h"
 
+#include <errno.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 
 /* --- a host ------------------------------------------------------------ */
 
-enum { JOBS = 2 };
+enum { JOBS = 2, WATCHED = 16 };
 
 struct host {
     struct server *server;
@@ -29,11 +30,15 @@ struct host {
     int            asks;         /* servers that a survey waits for */
     unsigned       timer;
     int            log_errno;    /* what a log of the host answers */
-    struct buf     logged;       /* what it was given */
+    struct buf     logged;       /* what it was given last */
+    unsigned       look;         /* a file that is to be looked at; 0: none */
+    bool           watched[JOBS][WATCHED];   /* ranks, all of them being 0 */
+    bool           careless;     /* the connection may fail */
+    bool           failed;
 };
 
 static const char *const job_names[JOBS] = { "j", "k" };
-static const char *const argv[] = { "./prog", "a b", NULL };
+static const char *const program_argv[] = { "./prog", "a b", NULL };
 
 static const char *op_hostname(void *host) { (void)host; return "node0"; }
 static inline double op_now(void *host) { (void)host; return 1e9; }
@@ -66,16 +71,19 @@ static inline bool op_app(void *host, const void *job, int i, struct fact_app *o
 {
     (void)host;
     *out = (struct fact_app){ .n = *(const int *)job, .path = "/bin/prog", .wdir = "/tmp",
-                              .argv = argv };
+                              .argv = program_argv };
     return i == 0;
 }
 
 static inline bool op_node(void *host, int i, struct fact_node *out)
 {
     static char name[32];
+    static int named = -1;
     struct host *h = host;
 
-    snprintf(name, sizeof name, "node%d", i);
+    if (i != named)
+        snprintf(name, sizeof name, "node%d", i);
+    named = i;
     *out = (struct fact_node){ .name = name, .slots = 2, .here = i == 0 };
     return i < h->nodes;
 }
@@ -102,26 +110,90 @@ static inline void op_stop(void *host, unsigned id)
 {
     struct host *h = host;
 
-    MUST(id == h->survey);
-    h->survey = 0;
+    MUST(id);
+    if (id == h->survey)
+        h->survey = 0;
 }
 
-static inline int op_ext_log(void *host, enum ext_log to, int priority, const char *nspace,
-                             const char *line, size_t len)
+static inline int job_numbered(const char *name)
+{
+    for (int i = 0; i < JOBS; i++)
+        if (!strcmp(job_names[i], name))
+            return i;
+    return -1;
+}
+
+static inline void op_watch(void *host, const char *nspace, int rank, bool on)
 {
     struct host *h = host;
+    int job = job_numbered(nspace);
 
-    buf_printf(&h->logged, "%d %d %s %.*s\n", (int)to, priority, nspace, (int)len, line);
-    return h->log_errno;
+    MUST(rank >= -1);
+    if (job >= 0 && rank + 1 < WATCHED)
+        h->watched[job][rank + 1] = on;
 }
 
 static inline void op_output_room(void *host) { (void)host; }
 
+static inline int op_where(void *host, const char *job, uint32_t rank)
+{
+    struct host *h = host;
+    int i = job_numbered(job);
+
+    return i < 0 || i >= h->njobs || rank >= (unsigned)h->size[i] ? -1
+         : (int)rank / h->per_node % h->nodes;
+}
+
+static inline bool op_order(void *host, const char *job, int rank, const struct ext_order *order)
+{
+    MUST(order->who && *order->who);
+    return op_where(host, job, rank < 0 ? 0 : (uint32_t)rank) >= 0;
+}
+
+static inline void op_look(void *host, int at, unsigned number, const char *path)
+{
+    struct host *h = host;
+
+    MUST(at >= -1 && number && *path);
+    h->look = number;
+}
+
+static inline int op_note(void *host, enum ext_log to, int priority, const char *nspace,
+                          const char *line, size_t len)
+{
+    struct host *h = host;
+
+    MUST(*nspace && !line[len]);
+    for (size_t i = 0; i < len; i++)
+        MUST((unsigned char)line[i] >= ' ');
+    buf_reset(&h->logged);
+    buf_printf(&h->logged, "%d %d %s %.*s\n", (int)to, priority, nspace, (int)len, line);
+    return to == EXT_LOG_STORE ? ENOTSUP : h->log_errno;
+}
+
+static inline bool op_push(void *host, const char *nspace, const char *data, size_t len)
+{
+    (void)data;
+    (void)len;
+    MUST(host);
+    return job_numbered(nspace) >= 0;
+}
+
+static inline int op_servers(void *host, uid_t uid, struct rendezvous **list)
+{
+    (void)uid;
+    MUST(host);
+    *list = NULL;
+    return 0;
+}
+
 static const struct fact_ops facts = { op_job, op_run, op_app, op_node, op_rank, op_survey,
                                        op_stop };
-static const struct ext_ops ext_ops = { .hostname = op_hostname, .now = op_now,
-                                        .output_room = op_output_room, .log = op_ext_log,
-                                        .facts = &facts };
+static const struct ext_ops ext_ops = {
+    .hostname = op_hostname, .now = op_now, .watch = op_watch, .output_room = op_output_room,
+    .facts = &facts, .push = op_push, .order = op_order, .look = op_look, .log = op_note,
+    .servers = op_servers
+};
 
 static inline size_t op_send(void *host, void *link, const char *data, size_t len)
 {
@@ -139,11 +211,12 @@ static inline size_t op_send(void *host, void *link, const char *data, size_t le
 
 static inline void op_fail(void *host, void *link, struct member *m, const char *why)
 {
+    struct host *h = link;
+
     (void)host;
-    (void)link;
     (void)m;
-    (void)why;
-    MUST(!"the connection failed");
+    MUST(h->careless && *why);
+    h->failed = true;
 }
 
 static inline void op_log(void *host, enum log_level level, struct member *m, const char *text)
@@ -161,8 +234,24 @@ static inline void op_timer(void *host, unsigned id, double seconds)
     h->timer = seconds > 0 ? id : 0;
 }
 
-static const struct host_ops host_ops = { .send = op_send, .fail = op_fail, .log = op_log,
-                                          .timer = op_timer };
+static inline void op_member(void *host, struct member *m) { MUST(host && m); }
+
+static inline void op_abort(void *host, struct member *m, bool world, int code, const char *text)
+{
+    (void)world;
+    (void)code;
+    MUST(host && m && text);
+}
+
+static inline void op_stuck(void *host, struct job *j, int missing, int waiting)
+{
+    MUST(host && j && missing != waiting);
+}
+
+static const struct host_ops host_ops = {
+    .send = op_send, .fail = op_fail, .abort = op_abort, .initialized = op_member,
+    .finalized = op_member, .stuck = op_stuck, .log = op_log, .timer = op_timer
+};
 
 /* --- a dialogue -------------------------------------------------------- */
 

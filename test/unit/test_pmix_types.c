@@ -580,7 +580,7 @@ static void test_protocol_page(void **state)
         if (!t)
             continue;
         lines++;
-        assert_ptr_equal(type_named(t->name), t);
+        assert_ptr_equal(type_named(t->name, strlen(t->name)), t);
         assert_int_equal(type_number(t), i);
         snprintf(start, sizeof start, "\n    %2d %s", i, t->name);
         find_entry(page, start, entry);
