@@ -84,7 +84,8 @@ static int open_stream(struct root *r, int position, const struct msg *m, struct
         msg_number(m, "gid", 0, UINT32_MAX, &gid, e) < 0 ||
         msg_number(m, "pid", 0, INT_MAX, &pid, e) < 0)
         return -1;
-    if (!r->tools || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fd) < 0) {
+    if (!r->tools || tools_full(r->tools) ||
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fd) < 0) {
         tool_streams_refuse(&r->streams, position, number);
         return 0;
     }

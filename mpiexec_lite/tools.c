@@ -8,17 +8,19 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/queue.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 enum { BACKLOG = 512 };
-static const double TRY_AGAIN = 0.1;     /* seconds, when there are no descriptors */
+static const double TRY_AGAIN = 0.1;     /* seconds, when there are no descriptors for them */
 
 struct tool {
     TAILQ_ENTRY(tool) in_tools;
     struct tools   *tools;
+    uid_t           uid;
     struct pmi_conn conn;
 };
 
@@ -26,6 +28,7 @@ struct tools {
     struct tools_args   args;
     struct pmi_conn_env env;
     TAILQ_HEAD(, tool)  list;
+    size_t              n, most;
     int                 fd, lock;
     ev_io               readable;
     ev_timer            again;
@@ -35,6 +38,7 @@ struct tools {
 static void tool_free(struct tool *x)
 {
     TAILQ_REMOVE(&x->tools->list, x, in_tools);
+    x->tools->n--;
     pmi_conn_close(&x->conn);
     free(x);
 }
@@ -64,11 +68,26 @@ void tools_enter(struct tools *t, int fd, const struct party *who)
         return;
     }
     x->tools = t;
+    x->uid = who->uid;
     TAILQ_INSERT_TAIL(&t->list, x, in_tools);
+    t->n++;
     if (pmi_conn_init_tool(&x->conn, &t->env, who, fd) < 0)
         tool_free(x);
     else
         x->conn.user = x;
+}
+
+/* Among all users of a system nobody takes the place of the others. */
+static bool has_many(const struct tools *t, uid_t uid)
+{
+    const struct tool *x;
+    size_t n = 0;
+
+    if (!t->args.system || uid == 0)
+        return false;
+    TAILQ_FOREACH(x, &t->list, in_tools)
+        n += x->uid == uid;
+    return n >= t->most / 8;
 }
 
 static void accept_one(struct tools *t, int fd)
@@ -78,7 +97,7 @@ static void accept_one(struct tools *t, int fd)
     struct party party;
 
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0 ||
-        (!t->args.system && who.uid != geteuid() && who.uid != 0)) {
+        (!t->args.system && who.uid != geteuid() && who.uid != 0) || has_many(t, who.uid)) {
         close(fd);
         return;
     }
@@ -89,15 +108,31 @@ static void accept_one(struct tools *t, int fd)
         tools_enter(t, fd, &party);
 }
 
+/* A third of the descriptors is for tools, as one of another node takes two: ranks that are
+ * started later need theirs. */
+static size_t most_tools(void)
+{
+    struct rlimit files;
+
+    return getrlimit(RLIMIT_NOFILE, &files) < 0 ? 256 : files.rlim_cur / 3;
+}
+
+bool tools_full(const struct tools *t)
+{
+    return t->n >= t->most;
+}
+
 static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
     struct tools *t = w->data;
     int fd;
 
     (void)revents;
-    while ((fd = accept4(t->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
+    while (!tools_full(t) &&
+           (fd = accept4(t->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
         accept_one(t, fd);
-    if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+    if (tools_full(t) || errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
+        errno == ENOBUFS) {
         ev_io_stop(loop, w);             /* they wait until one of those that are here has gone */
         ev_timer_set(&t->again, TRY_AGAIN, 0.);
         ev_timer_start(loop, &t->again);
@@ -171,7 +206,7 @@ struct tools *tools_new(const struct tools_args *args, struct err *e)
         err_set(e, ERR_NOMEM, "no memory");
         return NULL;
     }
-    *t = (struct tools){ .args = *args, .fd = -1, .lock = -1 };
+    *t = (struct tools){ .args = *args, .most = most_tools(), .fd = -1, .lock = -1 };
     TAILQ_INIT(&t->list);
     t->env = (struct pmi_conn_env){ args->loop, args->server, args->buffer, args->size,
                                     &conn_ops, t };

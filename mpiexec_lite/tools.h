@@ -3,7 +3,8 @@
  * It lies in a folder of the user's own, beside the entry by which it is found
  * (pmix_ext/rendezvous.h), or, of the system's server, in root's; the kernel says who calls,
  * and only the user's own processes and root's are served, by the system's server everybody's.
- * Others are hung up on without a word. */
+ * Others are hung up on without a word, and so is a user who has an eighth of all connections
+ * to the system's server. */
 #ifndef MPIEXEC_LITE_TOOLS_H
 #define MPIEXEC_LITE_TOOLS_H
 
@@ -33,6 +34,8 @@ size_t        tools_unsent(const struct tools *t);
 void          tools_free(struct tools *t);       /* NULL is fine */
 /* The path of the socket. */
 const char   *tools_path(const struct tools *t);
+/* Those that come now wait until another has gone. */
+bool          tools_full(const struct tools *t);
 /* Serve one that has come by another way; fd is taken. */
 void          tools_enter(struct tools *t, int fd, const struct party *who);
 

@@ -190,10 +190,10 @@ static bool must_wait(const struct request *rq)
 }
 
 /* A reply that can be neither sent nor kept; where nobody reads it, no harm. */
-static void give_up(struct conn *c)
+static void give_up(struct conn *c, const char *why)
 {
     if (!c->draining)
-        conn_fail(c, "no memory for a reply");
+        conn_fail(c, why);
 }
 
 /* Answer a request that was never parked; it may have to wait for its turn. */
@@ -201,6 +201,7 @@ void request_answer(struct request *rq, enum outcome o, const struct err *e)
 {
     struct conn *c = rq->conn;
     struct buf *made = &c->server->scratch;
+    struct err why = { 0 };
     struct request *kept;
 
     buf_reset(made);
@@ -210,13 +211,13 @@ void request_answer(struct request *rq, enum outcome o, const struct err *e)
         return;
     }
     rq->text[0] = rq->text[1] = NULL;    /* the handler's, who has freed them */
-    kept = made->failed ? NULL : request_park(rq, NULL, NULL);
+    kept = made->failed ? NULL : request_park(rq, NULL, &why);
     if (kept) {
         buf_add(&kept->reply, buf_bytes(made), made->len);
         kept->answered = true;
     }
     if (!kept || kept->reply.failed)
-        give_up(c);
+        give_up(c, why.code ? why.text : "no memory for a reply");
 }
 
 static void wait_no_more(struct request *rq)
@@ -232,7 +233,7 @@ static void deliver(struct request *rq)
     struct conn *c = rq->conn;
 
     if (rq->reply.failed) {
-        give_up(c);
+        give_up(c, "no memory for a reply");
         return;
     }
     rq->answered = true;

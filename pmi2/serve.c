@@ -82,10 +82,14 @@ void conn_party(const struct conn *c, struct party *out)
     out->rank = (uint32_t)(c->member ? c->member->rank : c->via_rank);
 }
 
-/* Enough is waiting, in one direction or the other. */
+/* Enough is waiting, in one direction or the other.  Too many open requests of a tool, whose
+ * end is seen by reading alone, and of a rank of another node, which would go on sending, are
+ * refused instead (request_park). */
 static bool must_pause(const struct conn *c)
 {
-    return !c->draining && (c->parked >= LIMIT_PARKED || c->queued > LIMIT_QUEUED);
+    bool open = c->parked >= LIMIT_PARKED && !c->tool && !c->via;
+
+    return !c->draining && (open || c->queued > LIMIT_QUEUED);
 }
 
 bool conn_full(const struct conn *c)

@@ -67,8 +67,10 @@ static void conn_gone(void *layer, struct conn *c)
     fences_conn_gone(layer);
     names_conn_gone(layer, c);
     spawns_conn_gone(layer);
-    if (c->layer)
+    if (c->layer) {
+        push_forget(c->layer);
         session_free(c->layer);
+    }
 }
 
 static void conn_has_room(void *layer, struct conn *c)

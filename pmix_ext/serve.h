@@ -65,6 +65,7 @@ TAILQ_HEAD(starters, starter);
 
 struct ext_job {                         /* what the layer knows of a job */
     struct data *data;                   /* owned: what its ranks have put; or NULL */
+    const struct session *feeder;        /* borrowed: with whom its stdin ends; or NULL */
 };
 
 struct ext {
@@ -124,6 +125,9 @@ void iof_forget(struct session *s);
 void iof_drained(struct session *s);
 /* serve_push.c */
 void push_job_gone(struct ext *x, const struct job *j);
+/* Its stdin, if it has one to be pushed, ends with that connection, or (NULL) now. */
+void push_feeds(struct ext *x, const struct session *s, struct job *j);
+void push_forget(const struct session *s);
 void pushes_clear(struct ext *x);
 /* Who asks for this gets what all ranks of a job write, as pull number 0. */
 void iof_forward(struct request *rq, struct job *j, unsigned channels);

@@ -25,7 +25,8 @@ enum { DEREGISTER_ID };
 enum {
     QUEUED = 128 << 10,                  /* bytes on their way to a connection */
     CACHE = 1 << 20, CACHE_MOST = 64 << 20,      /* bytes put aside for one pull */
-    PIECE = 32 << 10                     /* bytes in one frame */
+    PIECE = 32 << 10,                    /* bytes in one frame */
+    PULLS = 64                           /* of one connection */
 };
 
 static const double BEGIN = 2.0;         /* seconds that servers may take to know of it */
@@ -45,8 +46,8 @@ struct pull {
     struct session *session;
     unsigned        id;
     char            nspace[LIMIT_JOBID];
-    pmix_proc_t    *procs;               /* owned: whose output; wildcard ranks among them */
-    size_t          nprocs;
+    pmix_rank_t    *ranks;               /* owned: whose output, each once; or a wildcard alone */
+    size_t          nranks;
     unsigned        channels;            /* PMIX_FWD_ bits */
     TAILQ_HEAD(, piece) pieces;          /* owned */
     size_t          held, most, missed;  /* bytes; missed: since the last one that was not */
@@ -59,16 +60,20 @@ struct pull {
 
 /* --- who watches what -------------------------------------------------- */
 
-static bool has_rank(const struct pull *p, uint32_t rank)
+static int compare(const void *a, const void *b)
 {
-    for (size_t i = 0; i < p->nprocs; i++)
-        if (p->procs[i].rank == rank)
-            return true;
-    return false;
+    const pmix_rank_t *x = a, *y = b;
+
+    return *x < *y ? -1 : *x > *y;
+}
+
+static bool has_rank(const struct pull *p, pmix_rank_t rank)
+{
+    return bsearch(&rank, p->ranks, p->nranks, sizeof *p->ranks, compare) != NULL;
 }
 
 /* How many other pulls have this rank of the same job (or all of them: wildcard). */
-static size_t others(const struct pull *p, uint32_t rank)
+static size_t others(const struct pull *p, pmix_rank_t rank)
 {
     struct pull *x;
     size_t n = 0;
@@ -83,10 +88,10 @@ static void watch(struct pull *p, bool on)
 {
     struct ext *x = p->session->ext;
 
-    for (size_t i = 0; i < p->nprocs; i++)
-        if (!others(p, p->procs[i].rank))
+    for (size_t i = 0; i < p->nranks; i++)
+        if (!others(p, p->ranks[i]))
             x->ops.watch(x->host, p->nspace,
-                         p->procs[i].rank == PMIX_RANK_WILDCARD ? -1 : (int)p->procs[i].rank, on);
+                         p->ranks[i] == PMIX_RANK_WILDCARD ? -1 : (int)p->ranks[i], on);
 }
 
 static void pull_free(struct pull *p)
@@ -101,7 +106,7 @@ static void pull_free(struct pull *p)
         TAILQ_REMOVE(&p->pieces, x, in_pull);
         free(x);
     }
-    value_free_array(PMIX_PROC, p->procs, p->nprocs);
+    free(p->ranks);
     free(p);
 }
 
@@ -325,30 +330,78 @@ static struct pull *pull_of(struct ext *x, const struct session *s, long long id
     return NULL;
 }
 
+static size_t pulls_of(const struct session *s)
+{
+    const struct pull *p;
+    size_t n = 0;
+
+    TAILQ_FOREACH(p, &s->ext->pulls, in_ext)
+        n += p->session == s && p->id;
+    return n;
+}
+
 /* Whether this party may read what ranks of that job write: tools here are their user's. */
 static bool may_read(struct request *rq, struct job *j)
 {
     return rq->conn->tool || rq->conn->job == j || job_connected(rq->conn->job, j);
 }
 
-static enum outcome check_procs(struct request *rq, struct pull *p, struct err *e)
+static enum outcome check_procs(struct request *rq, struct pull *p, const pmix_proc_t *procs,
+                                size_t n, struct err *e)
 {
-    struct job *j = p->nprocs ? job_named(rq->conn->server, p->procs[0].nspace) : NULL;
+    struct job *j = n ? job_named(rq->conn->server, procs[0].nspace) : NULL;
 
-    if (!p->nprocs)
+    if (!n)
         return ext_fail(rq, e, PMIX_ERR_BAD_PARAM, "procs: none is named");
     if (!j || !may_read(rq, j))
         return ext_fail(rq, e, PMIX_ERR_NOT_FOUND, "procs[0].nspace: no job %s here",
-                        p->procs[0].nspace);
-    for (size_t i = 0; i < p->nprocs; i++) {
-        if (strcmp(p->procs[i].nspace, j->id))
+                        procs[0].nspace);
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(procs[i].nspace, j->id))
             return ext_fail(rq, e, PMIX_ERR_BAD_PARAM, "procs[%zu].nspace: one job at a time", i);
-        if (p->procs[i].rank != PMIX_RANK_WILDCARD && p->procs[i].rank >= (uint32_t)j->size)
+        if (procs[i].rank != PMIX_RANK_WILDCARD && procs[i].rank >= (uint32_t)j->size)
             return ext_fail(rq, e, PMIX_ERR_NOT_FOUND, "procs[%zu].rank: the job has %d ranks", i,
                             j->size);
     }
     memcpy(p->nspace, j->id, sizeof p->nspace);
     return REPLY;
+}
+
+/* Sorted, each once; a wildcard, which is the greatest of them, says all. */
+static enum outcome take_ranks(struct request *rq, struct pull *p, const pmix_proc_t *procs,
+                               size_t n, struct err *e)
+{
+    size_t kept = 0;
+
+    p->ranks = calloc(n, sizeof *p->ranks);
+    if (!p->ranks)
+        return ext_fail(rq, e, PMIX_ERR_NOMEM, "no memory for %zu ranks", n);
+    for (size_t i = 0; i < n; i++)
+        p->ranks[i] = procs[i].rank;
+    qsort(p->ranks, n, sizeof *p->ranks, compare);
+    if (p->ranks[n - 1] == PMIX_RANK_WILDCARD)
+        p->ranks[0] = PMIX_RANK_WILDCARD;
+    for (size_t i = 0; i < n; i++)
+        if (!kept || p->ranks[i] > p->ranks[kept - 1])
+            p->ranks[kept++] = p->ranks[i];
+    p->nranks = kept;
+    return REPLY;
+}
+
+static enum outcome take_procs(struct request *rq, struct pull *p, struct err *e)
+{
+    const struct value *text = &rq->arg[PULL_PROCS];
+    pmix_proc_t *procs;
+    enum outcome o;
+    size_t n;
+
+    if (value_decode_array(PMIX_PROC, text->s, text->len, "procs", (void **)&procs, &n, e) < 0)
+        return ext_refuse(rq, PMIX_ERR_BAD_PARAM);
+    o = check_procs(rq, p, procs, n, e);
+    if (o == REPLY)
+        o = take_ranks(rq, p, procs, n, e);
+    value_free_array(PMIX_PROC, procs, n);
+    return o;
 }
 
 static enum outcome take_directives(struct request *rq, struct pull *p, struct err *e)
@@ -378,17 +431,14 @@ static enum outcome take_directives(struct request *rq, struct pull *p, struct e
 
 static enum outcome fill(struct request *rq, struct pull *p, struct err *e)
 {
-    const struct value *procs = &rq->arg[PULL_PROCS], *channel = &rq->arg[PULL_CHANNEL];
+    const struct value *channel = &rq->arg[PULL_CHANNEL];
     enum outcome o;
 
-    if (value_decode_array(PMIX_PROC, procs->s, procs->len, "procs", (void **)&p->procs,
-                           &p->nprocs, e) < 0)
-        return ext_refuse(rq, PMIX_ERR_BAD_PARAM);
     p->channels = (unsigned)channel->n;
     if (!(p->channels & (PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL)))
         return ext_fail(rq, e, PMIX_ERR_NOT_SUPPORTED, "channel: stdout (%d) and stderr (%d) "
                         "can be pulled", PMIX_FWD_STDOUT_CHANNEL, PMIX_FWD_STDERR_CHANNEL);
-    o = check_procs(rq, p, e);
+    o = take_procs(rq, p, e);
     return o == REPLY ? take_directives(rq, p, e) : o;
 }
 
@@ -424,9 +474,12 @@ static enum outcome await(struct request *rq, struct pull *p, struct err *e)
 enum outcome ext_iof_pull(struct request *rq, struct err *e)
 {
     struct session *s = session_of(rq, e);
-    struct pull *p = s ? calloc(1, sizeof *p) : NULL;
+    struct pull *p;
     enum outcome o;
 
+    if (s && pulls_of(s) >= PULLS)
+        return ext_fail(rq, e, PMIX_ERR_OUT_OF_RESOURCE, "more than %d pulls", PULLS);
+    p = s ? calloc(1, sizeof *p) : NULL;
     if (!p)
         return ext_fail(rq, e, PMIX_ERR_NOMEM, "no memory");
     p->session = s;
@@ -434,7 +487,7 @@ enum outcome ext_iof_pull(struct request *rq, struct err *e)
     TAILQ_INIT(&p->pieces);
     o = fill(rq, p, e);
     if (o != REPLY) {
-        value_free_array(PMIX_PROC, p->procs, p->nprocs);
+        free(p->ranks);
         free(p);
         return o;
     }
@@ -448,15 +501,14 @@ void iof_forward(struct request *rq, struct job *j, unsigned channels)
 {
     struct session *s = session_of(rq, NULL);
     struct pull *p = s ? calloc(1, sizeof *p) : NULL;
-    pmix_proc_t *all = p ? calloc(1, sizeof *all) : NULL;
+    pmix_rank_t *all = p ? calloc(1, sizeof *all) : NULL;
 
     if (!all) {                          /* the spawn itself is worth more */
         free(p);
         return;
     }
-    memcpy(all->nspace, j->id, sizeof j->id);
-    all->rank = PMIX_RANK_WILDCARD;
-    *p = (struct pull){ .session = s, .procs = all, .nprocs = 1, .channels = channels,
+    *all = PMIX_RANK_WILDCARD;
+    *p = (struct pull){ .session = s, .ranks = all, .nranks = 1, .channels = channels,
                         .most = CACHE };
     TAILQ_INIT(&p->pieces);
     memcpy(p->nspace, j->id, sizeof p->nspace);

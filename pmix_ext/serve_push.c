@@ -3,7 +3,9 @@
  *
  * A job's stdin can be pushed if its spawn said for whom (PMIX_STDIN_TGT).  Pushes of a job
  * are written one after the other, and each is answered when the ranks have taken it: so a
- * caller that waits for its answers never has more on its way than it has asked for. */
+ * caller that waits for its answers never has more on its way than it has asked for.  When the
+ * connection goes that has pushed last, or that has started the job, so does the stdin: nobody
+ * else may know that the job waits for it. */
 #include "pmix_ext/serve.h"
 
 #include "pmix_ext/base64.h"
@@ -99,6 +101,53 @@ static size_t count(const struct ext *x)
     return n;
 }
 
+/* Nobody hears what becomes of it. */
+static void push_end(struct ext *x, const struct job *j)
+{
+    struct push *p = calloc(1, sizeof *p);
+
+    if (!p)
+        return;
+    p->end = true;
+    memcpy(p->nspace, j->id, sizeof p->nspace);
+    waiters_init(&p->waiters);
+    TAILQ_INSERT_TAIL(&x->pushes, p, in_ext);
+    give_next(x, j->id);
+}
+
+void push_feeds(struct ext *x, const struct session *s, struct job *j)
+{
+    struct ext_job *kept = s ? ext_job_of(j) : NULL;
+
+    if (kept)
+        kept->feeder = s;
+    else
+        push_end(x, j);
+}
+
+void push_forget(const struct session *s)
+{
+    struct job *j;
+
+    TAILQ_FOREACH(j, &s->ext->server->jobs, in_server) {
+        struct ext_job *kept = j->layer;
+
+        if (!kept || kept->feeder != s)
+            continue;
+        kept->feeder = NULL;
+        push_end(s->ext, j);
+    }
+}
+
+/* Who has pushed its end has nothing more to end. */
+static void remember(struct request *rq, struct job *j, bool end)
+{
+    struct ext_job *kept = ext_job_of(j);
+
+    if (kept)
+        kept->feeder = end ? NULL : session_of(rq, NULL);
+}
+
 enum outcome ext_iof_push(struct request *rq, struct err *e)
 {
     const struct value *data = &rq->arg[PUSH_DATA];
@@ -134,6 +183,7 @@ enum outcome ext_iof_push(struct request *rq, struct err *e)
         free(p);
         return ext_refuse(rq, PMIX_ERR_OUT_OF_RESOURCE);
     }
+    remember(rq, j, p->end);
     memcpy(nspace, p->nspace, sizeof nspace);
     TAILQ_INSERT_TAIL(&x->pushes, p, in_ext);
     give_next(x, nspace);

@@ -17,6 +17,7 @@ struct starter {                         /* a spawn that is under way */
     struct ext    *ext;
     struct spawn  *spawn;
     unsigned       channels;             /* of its output that the caller is to have */
+    bool           tool;                 /* the caller is one */
     struct waiters waiters;
 };
 
@@ -82,8 +83,11 @@ static void told(void *who, const char *jobid, const int *codes, size_t n,
 {
     struct starter *s = who;
     struct request *rq = ext_waiting(&s->waiters);
+    struct job *child = jobid ? job_named(s->ext->server, jobid) : NULL;
 
     s->spawn = NULL;
+    if (child)
+        push_feeds(s->ext, rq ? session_of(rq, NULL) : NULL, child);
     if (rq && jobid) {
         reply_text(rq, SPAWN_NSPACE_OUT, jobid, strlen(jobid));
         request_finish(rq, REPLY, NULL);
@@ -122,6 +126,7 @@ static enum outcome start(struct request *rq, struct spawn_request *want, unsign
     call.rank = who.tool ? -1 : (int)who.rank;
     s->ext = x;
     s->channels = channels;
+    s->tool = who.tool;
     waiters_init(&s->waiters);
     TAILQ_INSERT_TAIL(&x->starters, s, in_ext);
     if (!request_park(rq, &s->waiters, e)) {
@@ -161,14 +166,15 @@ enum outcome ext_spawn(struct request *rq, struct err *e)
     return o;
 }
 
-/* What is started is started; only nobody waits for it any more. */
+/* What is started is started; only nobody waits for it any more.  Of a tool's the end of its
+ * stdin remains to be told. */
 void spawns_conn_gone(struct ext *x)
 {
     struct starter *s, *next;
 
     for (s = TAILQ_FIRST(&x->starters); s; s = next) {
         next = TAILQ_NEXT(s, in_ext);
-        if (!ext_waiting(&s->waiters))
+        if (!s->tool && !ext_waiting(&s->waiters))
             starter_free(s);
     }
 }

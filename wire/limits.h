@@ -66,7 +66,8 @@ enum {
     LIMIT_THRID = 64,
 
     /* Requests of one connection that wait for their answer.  A client has one
-     * a thread; the connection is not read while this many are open. */
+     * a thread; the connection is not read while this many are open, those of tools and
+     * extended ones of ranks of other nodes are refused beyond them. */
     LIMIT_PARKED = 1024,
 
     /* Bytes queued to one connection that does not read its answers: its own

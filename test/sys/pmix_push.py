@@ -136,4 +136,25 @@ def ends():
     end(job)
 
 
+@rows(PLACES)
+def forgotten(options, host):
+    """a job that waits for stdin ends with the tool that has started it, at any moment of it"""
+    job = keeper(*options)
+    n = 3 if host and "," in host else 1
+    stdin = [info("pmix.stdin", "PROC", proc("", "wildcard" if n > 1 else 0))]
+    for moment in ("asked", "started", "pushed", "ended"):
+        tool = Tool(job)
+        if moment == "asked":
+            tool.send("pmix-spawn", apps=[app(["/bin/cat"], n, host)], infos=stdin)
+            tool.call("pmix-capabilities")
+        else:
+            name = spawn(tool, ["/bin/cat"], n, host, stdin)
+        if moment in ("pushed", "ended"):
+            good(push(tool, name, b"x"))
+        if moment == "ended":
+            good(tool.call("pmix-iof-push", nspace=name, end="TRUE"))
+        tool.close()
+    end(job)
+
+
 main()

@@ -29,12 +29,13 @@ struct host {
     unsigned       survey;       /* that is awaited; 0: none */
     int            asks;         /* servers that a survey waits for */
     unsigned       timer;
-    int            log_errno;    /* what a log of the host answers */
-    struct buf     logged;       /* what it was given last */
     unsigned       look;         /* a file that is to be looked at; 0: none */
     bool           watched[JOBS][WATCHED];   /* ranks, all of them being 0 */
     bool           careless;     /* the connection may fail */
     bool           failed;
+    int            log_errno;    /* what a log of the host answers */
+    bool           logs;         /* what it is given is kept */
+    struct buf     logged;       /* what it was given */
 };
 
 static const char *const job_names[JOBS] = { "j", "k" };
@@ -166,9 +167,9 @@ static inline int op_note(void *host, enum ext_log to, int priority, const char 
     MUST(*nspace && !line[len]);
     for (size_t i = 0; i < len; i++)
         MUST((unsigned char)line[i] >= ' ');
-    buf_reset(&h->logged);
-    buf_printf(&h->logged, "%d %d %s %.*s\n", (int)to, priority, nspace, (int)len, line);
-    return to == EXT_LOG_STORE ? ENOTSUP : h->log_errno;
+    if (h->logs)
+        buf_printf(&h->logged, "%d %d %s %.*s\n", (int)to, priority, nspace, (int)len, line);
+    return h->log_errno ? h->log_errno : to == EXT_LOG_STORE ? ENOTSUP : 0;
 }
 
 static inline bool op_push(void *host, const char *nspace, const char *data, size_t len)

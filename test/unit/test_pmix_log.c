@@ -31,6 +31,7 @@ static void test_status(void **state)
         char channel[100], whole[40], *text;
 
         h->log_errno = rows[i].errnum;
+        h->logs = true;
         say(h, TEXT, true);
         text = frame(h);
         assert_non_null(text);
