@@ -56,23 +56,33 @@ static pmix_status_t start(int n, char **argv, pmix_nspace_t nspace)
     return rc;
 }
 
-/* A job that has ended by now is told of as well.  Without a callback it is done when it
- * returns. */
-static void wait_end(const char *nspace)
+/* Before all else: a server that has gone says nothing of a job's end. */
+static void watch_server(void)
 {
-    pmix_status_t code = PMIX_EVENT_JOB_END, lost = PMIX_ERR_LOST_CONNECTION;
+    pmix_status_t code = PMIX_ERR_LOST_CONNECTION;
+
+    PMIx_Register_event_handler(&code, 1, NULL, 0, on_end, NULL, NULL);
+}
+
+/* A job that has ended by now is told of as well.  Without a callback it is done when it
+ * returns: a number of ours, or what is wrong. */
+static pmix_status_t wait_end(const char *nspace)
+{
+    pmix_status_t code = PMIX_EVENT_JOB_END, rc;
     pmix_proc_t job;
     pmix_info_t which;
 
     PMIX_PROC_LOAD(&job, nspace, PMIX_RANK_WILDCARD);
     PMIX_INFO_LOAD(&which, PMIX_EVENT_AFFECTED_PROC, &job, PMIX_PROC);
-    PMIx_Register_event_handler(&code, 1, &which, 1, on_end, NULL, NULL);
-    PMIx_Register_event_handler(&lost, 1, NULL, 0, on_end, NULL, NULL);
+    rc = PMIx_Register_event_handler(&code, 1, &which, 1, on_end, NULL, NULL);
     PMIX_INFO_DESTRUCT(&which);
+    if (rc < 0)
+        return rc;
     pthread_mutex_lock(&end.lock);
     while (!end.is_here)
         pthread_cond_wait(&end.here, &end.lock);
     pthread_mutex_unlock(&end.lock);
+    return PMIX_SUCCESS;
 }
 
 int main(int argc, char **argv)
@@ -86,13 +96,16 @@ int main(int argc, char **argv)
         return 2;
     }
     rc = PMIx_tool_init(&me, NULL, 0);
-    if (rc == PMIX_SUCCESS)
+    if (rc == PMIX_SUCCESS) {
+        watch_server();
         rc = start(atoi(argv[1]), argv + 2, nspace);
+    }
+    if (rc == PMIX_SUCCESS)
+        rc = wait_end(nspace);
     if (rc != PMIX_SUCCESS) {
         fprintf(stderr, "launcher: %s\n", PMIx_Error_string(rc));
         return 1;
     }
-    wait_end(nspace);
     PMIx_tool_finalize();
     return end.code;
 }
