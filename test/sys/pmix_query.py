@@ -411,7 +411,7 @@ def usage(options):
     for s in stats:
         pages = int(proc_bytes(s["pid"], "statm").split()[1])
         need(abs(s["rss"] * 2**20 - pages * os.sysconf("SC_PAGESIZE")) < 2**22, "memory", s)
-        same((s["state"], s["num_threads"]), ("S", 1), "state and threads")
+        need(s["state"] in ("R", "S") and s["num_threads"] == 1, "state and threads", s)
     memory = [dict(x) for _, x in answer(tool, "pmix.qry.mem", job,
                                          info("pmix.qry.minmax", "BOOL", True))]
     same([m["pmix.hname"] for m in memory], [HOST] if not options else ["h0", "h1"], "nodes")
