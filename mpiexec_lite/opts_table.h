@@ -27,7 +27,7 @@ enum {
     OPTION_LOCAL = 1,        /* binds to the block it stands in; others to the job */
     OPTION_REPEAT = 2,       /* may be given several times */
     OPTION_NAMES = 6,        /* most names of one option, and a NULL */
-    OPTIONS_MAX = 100        /* most rows */
+    OPTIONS_MAX = 250        /* most rows */
 };
 
 struct option {
