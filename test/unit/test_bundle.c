@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include <stdio.h>
 
 /* Three hosts, two programs; every member that travels is something unusual. */
 static void fill(struct bundle *b)
