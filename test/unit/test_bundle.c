@@ -5,10 +5,10 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include <stdio.h>
 
 /* Three hosts, two programs; every member that travels is something unusual. */
 static void fill(struct bundle *b)
