@@ -371,7 +371,7 @@ static void figure_table(int ranks)
     struct tool *t = malloc(sizeof *t);
     double began, took, copied, used = cpu(), copy_used;
     long before, theirs;
-    size_t n = 0;
+    size_t n = 0, table_kib;
     pid_t pid;
 
     MUST(t && pipe(tell) == 0);
@@ -389,13 +389,14 @@ static void figure_table(int ranks)
     waitpid(pid, NULL, 0);
     MUST(n == 1 && list->value.data.darray->size == (size_t)ranks);
     used = cpu() - used;
+    table_kib = table_bytes(list->value.data.darray) / 1024;
+    value_free_answers(list, n);         /* else the copier's fork would have to copy it */
     copy_used = cpu();
     copied = copy_time(t->bytes);
     copy_used = cpu() - copy_used;
     printf("table=%.1f copy=%.1f cpu=%.1f copy_cpu=%.1f bytes=%zu tool_kib=%ld table_kib=%zu "
            "server_kib=%ld\n", took, copied, used, copy_used, t->bytes, before,
-           table_bytes(list->value.data.darray) / 1024, theirs);
-    value_free_answers(list, n);
+           table_kib, theirs);
     framer_clear(&t->framer);
     free(t);
 }
