@@ -2,10 +2,10 @@
 #ifndef PMIX_EXT_VALUE_IMPL_H
 #define PMIX_EXT_VALUE_IMPL_H
 
-#include "pmix_ext/growing.h"
 #include "pmix_ext/json_reader.h"
 #include "pmix_ext/types.h"
 #include "pmix_ext/value.h"
+#include "pmix_ext/value_growing.h"
 
 #include <stdlib.h>
 #include <string.h>

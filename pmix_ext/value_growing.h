@@ -1,8 +1,8 @@
-/* growing.h - an array that grows by one element at a time.
+/* value_growing.h - an array that grows by one element at a time.
  *
  * For value_decode.c: elements are all zero at first, and what is complete is malloc's. */
-#ifndef PMIX_EXT_GROWING_H
-#define PMIX_EXT_GROWING_H
+#ifndef PMIX_EXT_VALUE_GROWING_H
+#define PMIX_EXT_VALUE_GROWING_H
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
-/* growing.c - see growing.h */
-#include "pmix_ext/growing.h"
+/* value_growing.c - see value_growing.h */
+#include "pmix_ext/value_growing.h"
 
 #include <stdint.h>
 #include <stdlib.h>
