@@ -434,7 +434,7 @@ static void figure_query(int count)
         "{\"key\":\"pmix.nspace\",\"type\":\"PMIX_STRING\",\"value\":\"j\"}]}];";
     int fd[2], tell[2];
     struct tool *t = malloc(sizeof *t);
-    double began, took;
+    double began, took, copied, used = cpu(), copy_used;
     pid_t pid;
 
     MUST(t && pipe(tell) == 0);
@@ -450,8 +450,11 @@ static void figure_query(int count)
     took = (now() - began) * 1e3 / count;
     shutdown(fd[0], SHUT_WR);
     waitpid(pid, NULL, 0);
-    printf("query=%.2f copy=%.2f\n", took,
-           exchange_time(count, strlen(text) + 6, t->bytes / (size_t)count));
+    used = (cpu() - used) * 1e3 / count;
+    copy_used = cpu();
+    copied = exchange_time(count, strlen(text) + 6, t->bytes / (size_t)count);
+    copy_used = (cpu() - copy_used) * 1e3 / count;
+    printf("query=%.2f copy=%.2f cpu=%.2f copy_cpu=%.2f\n", took, copied, used, copy_used);
     framer_clear(&t->framer);
     free(t);
 }
