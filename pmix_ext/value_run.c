@@ -10,33 +10,32 @@
 
 static bool take_one(const struct type *t, char *to, struct json_reader *r);
 
-/* An integer of so few digits that it fits 64 bits, and what may follow one. */
+/* An integer of so few digits that it fits 64 bits. */
 static bool take_number(const struct type *t, void *to, struct json_reader *r)
 {
     enum { FEW = 18 };
-    bool negative = r->at < r->end && *r->at == '-';
+    bool is_int = t->form == FORM_INT, negative = is_int && r->at < r->end && *r->at == '-';
+    uint64_t n = 0, most = (is_int ? INT64_MAX : UINT64_MAX) >> (64 - 8 * t->size);
     const char *first = r->at + negative, *p = first;
-    int64_t n = 0, most = INT64_MAX >> (64 - 8 * t->size);
 
-    for (; p < r->end && *p >= '0' && *p <= '9' && p - first < FEW; p++)
-        n = n * 10 + (*p - '0');
-    if (p == first || (*first == '0' && p - first > 1) || p == r->end ||
-        (*p != ',' && *p != '}'))
+    for (; p < r->end && p - first < FEW && *p >= '0' && *p <= '9'; p++)
+        n = n * 10 + (uint64_t)(*p - '0');
+    if (p == first || (*first == '0' && p - first > 1))
         return false;
-    if (t->form != FORM_INT && (negative || (t->form == FORM_RANK && type_word(t, n))))
+    if (p == r->end || (*p != ',' && *p != '}'))         /* it goes on: a point, more digits */
         return false;
-    if (t->form != FORM_INT)
-        most = (int64_t)(UINT64_MAX >> (64 - 8 * t->size) & INT64_MAX);
-    if (n > most)
+    if (n > most || (t->form == FORM_RANK && type_word(t, (int64_t)n)))
         return false;
-    store_uint(to, t->size, negative ? -(uint64_t)n : (uint64_t)n);
+    store_uint(to, t->size, negative ? -n : n);
     r->at = p;
     return true;
 }
 
+/* ASCII, for a char * or an array that has room for it. */
 static bool take_text(const struct type *t, char *to, struct json_reader *r)
 {
     const char *text = r->at + 1, *end;
+    bool own = t->form == FORM_STRING;
     uint64_t seen = 0;
     size_t len;
     char *copy;
@@ -45,16 +44,14 @@ static bool take_text(const struct type *t, char *to, struct json_reader *r)
         return false;
     end = plain_end(text, r->end, &seen);
     len = (size_t)(end - text);
-    if (end == r->end || *end != '"' || !plain_is_ascii(seen))
+    if (end == r->end || *end != '"' || !plain_is_ascii(seen) || (!own && len >= t->size))
         return false;
-    if (t->form == FORM_CHARS && len >= t->size)
-        return false;
-    copy = t->form == FORM_CHARS ? to : malloc(len + 1);
+    copy = own ? malloc(len + 1) : to;
     if (!copy)
         return false;
     memcpy(copy, text, len);
     copy[len] = '\0';
-    if (t->form != FORM_CHARS)
+    if (own)
         memcpy(to, &copy, sizeof copy);
     r->at = end + 1;
     return true;
