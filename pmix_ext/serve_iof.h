@@ -23,7 +23,7 @@ struct pull {
     struct request *asks;                /* who waits for that */
 };
 
-/* Whether the pull names this rank, or with a wildcard all of them. */
+/* Whether the pull names this rank; asked for a wildcard, whether it names all. */
 bool pull_has_rank(const struct pull *p, pmix_rank_t rank);
 /* Free what is put aside. */
 void pieces_drop(struct pull *p);

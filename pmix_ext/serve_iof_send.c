@@ -200,7 +200,8 @@ static void give(struct pull *p, struct piece *head, const char *data, size_t le
 static bool is_for(const struct pull *p, const char *nspace, uint32_t rank, bool errors)
 {
     return (p->channels & (errors ? PMIX_FWD_STDERR_CHANNEL : PMIX_FWD_STDOUT_CHANNEL)) &&
-           !strcmp(p->nspace, nspace) && (pull_has_rank(p, PMIX_RANK_WILDCARD) || pull_has_rank(p, rank));
+           !strcmp(p->nspace, nspace) &&
+           (pull_has_rank(p, PMIX_RANK_WILDCARD) || pull_has_rank(p, rank));
 }
 
 void ext_output(struct ext *x, const char *nspace, int rank, bool errors, const char *data,
