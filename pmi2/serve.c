@@ -333,27 +333,15 @@ static void serve_unknown(struct request *rq, const struct msg *m, struct err *e
     reply_unknown(rq, m, e);
 }
 
-static void serve(struct conn *c, struct frame *f)
+void conn_serve(struct conn *c, char *text, size_t len)
 {
     struct msg *m = &c->server->in;
-    enum wire w = f->kind == FRAME_BODY ? WIRE_2 : WIRE_1;
+    enum wire w = c->framer.wire;
     struct request rq = { .conn = c };
     struct err e = { 0 };
 
-    trace_in(c, f);
-    if (relay_takes(c, f)) {
-        relay_up(c, f);
-        return;
-    }
-    if (w != c->framer.wire) {           /* an init line on a PMI-2 stream */
-        static const char no[] = "cmd=response_to_init rc=1 pmi_version=2 pmi_subversion=0\n";
-
-        server_log(c->server, LOG_WARN, c->member, "init: PMI-2 is initialised already");
-        conn_send(c, no, sizeof no - 1);
-        return;
-    }
     msg_start(m, "");
-    if (codec_of(w)->parse(m, f->text, f->len, &e) == 0)
+    if (codec_of(w)->parse(m, text, len, &e) == 0)
         rq.cmd = server_find(c->server, w, m->cmd);
     if (take_thrid(&rq, m, &e) < 0) {
         conn_fail(c, e.text);            /* no reply could repeat it */
@@ -363,6 +351,23 @@ static void serve(struct conn *c, struct frame *f)
     } else {
         serve_unknown(&rq, m, &e);
     }
+}
+
+static void serve(struct conn *c, struct frame *f)
+{
+    trace_in(c, f);
+    if (relay_takes(c, f)) {
+        relay_up(c, f);
+        return;
+    }
+    if (c->framer.wire != (f->kind == FRAME_BODY ? WIRE_2 : WIRE_1)) {   /* an init line on a PMI-2 stream */
+        static const char no[] = "cmd=response_to_init rc=1 pmi_version=2 pmi_subversion=0\n";
+
+        server_log(c->server, LOG_WARN, c->member, "init: PMI-2 is initialised already");
+        conn_send(c, no, sizeof no - 1);
+        return;
+    }
+    conn_serve(c, f->text, f->len);
 }
 
 /* The frames of data, up to where the connection has to pause.  What framer_next
