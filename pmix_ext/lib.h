@@ -191,11 +191,16 @@ pmix_status_t lib_begin(open_fn *open, const pmix_info_t *infos, size_t n, pmix_
 pmix_status_t lib_finish(void);
 /* Make l the last or the first (primary) of the servers. */
 void lib_add(struct link *l, bool primary);
+/* The first of them without lib.life held, so that the end of the library does not wait for it;
+ * false: that has come. */
+bool lib_add_late(struct link *l);
 bool lib_begun(void);
 /* lib_tool.c: a spawn of a tool that has no server: start a launcher, which is its server from
- * then on.  As PMIx_Spawn. */
+ * then on.  As PMIx_Spawn; and as PMIx_Spawn_nb, by the callback thread. */
 pmix_status_t tool_start_launcher(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
                                   size_t napps, pmix_nspace_t nspace);
+pmix_status_t tool_post_launcher(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
+                                 size_t napps, pmix_spawn_cbfunc_t cbfunc, void *cbdata);
 
 /* The value of an info with that key, or NULL; and whether there is one that is true. */
 const pmix_value_t *attr_find(const pmix_info_t *infos, size_t n, const char *key);
