@@ -355,12 +355,14 @@ void conn_serve(struct conn *c, char *text, size_t len)
 
 static void serve(struct conn *c, struct frame *f)
 {
+    enum wire w = f->kind == FRAME_BODY ? WIRE_2 : WIRE_1;
+
     trace_in(c, f);
     if (relay_takes(c, f)) {
         relay_up(c, f);
         return;
     }
-    if (c->framer.wire != (f->kind == FRAME_BODY ? WIRE_2 : WIRE_1)) {   /* an init line on a PMI-2 stream */
+    if (w != c->framer.wire) {           /* an init line on a PMI-2 stream */
         static const char no[] = "cmd=response_to_init rc=1 pmi_version=2 pmi_subversion=0\n";
 
         server_log(c->server, LOG_WARN, c->member, "init: PMI-2 is initialised already");

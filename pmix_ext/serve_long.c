@@ -77,13 +77,15 @@ static const struct parts_ops ops = { next_piece, free_cursor };
  * becomes of it. */
 bool value_is_long(const struct request *rq, const struct datum *d)
 {
+    const char *at = d->text, *end = d->text + d->len;
     size_t len = d->len;
 
     if (!rq->tagged)
         return false;
-    for (const char *p = d->text; len <= LIMIT_VALUE && (p = memchr(p, ';', (size_t)(d->text + d->len - p)));
-         p++)
+    while (len <= LIMIT_VALUE && (at = memchr(at, ';', (size_t)(end - at)))) {
         len++;
+        at++;
+    }
     return len > LIMIT_VALUE;
 }
 

@@ -63,15 +63,19 @@ static void test_words(void **state)
 /* The node of each rank, as letters; or the error. */
 static void test_places(void **state)
 {
-    static const struct { const char *name; int slots, n; const char *map, *rank, *want; } rows[] = {
+    static const struct {
+        const char *name;
+        int slots, n;
+        const char *map, *rank, *want;
+    } rows[] = {
         { "slots",                         2, 5, "slot",       NULL,   "aabbc" },
         { "one on each in turn",           2, 6, "node",       NULL,   "abcdab" },
         { "the same, counted on each",     2, 6, "node",       "slot", "aabbcd" },
         { "so many on each",               1, 5, "ppr:2:node", NULL,   "aabbc" },
         { "the same, counted along them",  1, 5, "ppr:2:node", "node", "abcab" },
         { "just all of them",              1, 8, "ppr:2:node", NULL,   "aabbccdd" },
-        { "one too many",                  1, 9, "ppr:2:node", NULL,   "9 processes of ./p do not "
-                                                                       "fit: 2 on each of 4 hosts" },
+        { "one too many",                  1, 9, "ppr:2:node", NULL,
+          "9 processes of ./p do not fit: 2 on each of 4 hosts" },
         { "fewer than hosts",              1, 2, "node",       "slot", "ab" },
         { "more on one than there are",    1, 3, "ppr:100000:node", NULL, "aaa" },
     };
