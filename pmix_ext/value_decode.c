@@ -17,6 +17,14 @@ static int open_one(struct in *in)
                    VALUE_DEPTH);
 }
 
+static int add_element(size_t size, struct in *in)
+{
+    in->arrays += size;
+    if (in->arrays <= VALUE_ARRAYS)
+        return 0;
+    return err_set(in->e, ERR_LENGTH, ": arrays of more than %d bytes", VALUE_ARRAYS);
+}
+
 int take_elements(const struct type *t, struct growing *g, struct in *in)
 {
     bool first = true;
@@ -25,9 +33,11 @@ int take_elements(const struct type *t, struct growing *g, struct in *in)
     if (in->r.kind != KIND_ARRAY)
         return value_not_a("an array", in);
     for (; (more = reader_element(&in->r, first)) > 0; first = false) {
-        void *to = grow(g);
+        void *to;
 
-        if (!to)
+        if (add_element(g->size, in) < 0)
+            return value_at(in->e, "[%zu]", g->n);
+        if (!(to = grow(g)))
             return value_no_memory(in);
         if (reader_next(&in->r) < 0 || take_value(t, to, in) < 0)
             return value_at(in->e, "[%zu]", g->n - 1);
@@ -81,6 +91,8 @@ static int take_listed(const struct type *t, struct growing *list, struct in *in
 {
     size_t i = list->n - 1;
 
+    if (add_element(list->size, in) < 0)
+        return value_at(in->e, "[%zu]", i);
     if (!grow(list))
         return value_no_memory(in);
     if (reader_next(&in->r) == 0 &&

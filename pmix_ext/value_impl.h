@@ -109,6 +109,7 @@ put_fn put_null;
 struct in {
     struct json_reader r;
     unsigned    depth;       /* values and arrays that are open */
+    size_t      arrays;      /* bytes of all elements so far */
     struct value_answer *answer;     /* borrowed; NULL: none is being read.  Whose value the
                                         outermost array is, or is the rest of */
     struct err *e;
