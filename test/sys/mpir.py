@@ -224,7 +224,7 @@ FORK = {"HYDRA_LAUNCHER_AUTOFORK": "0"}
 @rows([(f"T13: unmodified programs are held until a tool resumes them: {what}", *more)
        for what, *more in HELD])
 def held_until(how, options):
-    for program, mode in ((MPI, ()), (SLURM, ("finalize",)), (prog("pmi2_ours"), ())):
+    for program, mode in ((MPI, ()), (SLURM, ("finalize",))):
         job = Job(*options, how, "-n", 4, program, *mode, env=FORK if options else None)
         tool, state = Tool(job), "T" if how == "-stop-on-exec" else "S"
         wait_for(lambda: (t := tool.table()) and len(t) == 4 and
