@@ -181,7 +181,8 @@ static int run_plan(struct plan *p, int *signo)
     inherited_save(&user);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGCHLD, SIG_DFL);
-    if (mpir_being_debugged())           /* by who has started us */
+    p->debugged = mpir_being_debugged();         /* by who has started us */
+    if (p->debugged)
         p->hold = HOLD_EXEC;
     if (place_ranks(p, NULL, &place, &e) < 0)
         status = complain(e.text, EXIT_USAGE);

@@ -277,6 +277,16 @@ const struct option opts_table[] = {
       .set = opts_set_single_fd,
       .help = "For libpmi2: serve the program that is connected to this descriptor." },
 
+    { .names = { "stop-on-exec" }, .section = SECTION_INFO,
+      .set = opts_set_value, JOB(hold), .value = HOLD_EXEC,
+      .help = "Hold every process where its program begins, until it is resumed.",
+      .more = "Processes are stopped (state T) with their own program loaded, and nobody "
+              "traces them.  A debugger attaches then; \"pmix_tool resume\", a tool's event "
+              "PMIX_DEBUGGER_RELEASE, or SIGCONT to a process lets it go on.  Debuggers that know "
+              "MPIR need no option." },
+    { .names = { "stop-in-init" }, .section = SECTION_INFO, .with = "stop-on-exec",
+      .set = opts_set_value, JOB(hold), .value = HOLD_INIT,
+      .help = "Hold every process in PMI's init (MPI_Init), until it is resumed." },
     { .names = { "v", "verbose", "debug" }, .section = SECTION_INFO,
       .set = opts_set_verbose, .flags = OPTION_REPEAT, .value = 1,
       .help = "Say on standard error what the launcher does; twice: more of it." },
@@ -336,7 +346,7 @@ const char *const opts_unsupported[] = {
     "npersocket", "bynode", "byslot", "bycore", "bind-to-core", "bind-to-none",
     "bind-to-socket", "cpu-list", "cpu-set", "default-hostfile", "add-host",
     "add-hostfile", "app", "q", "quiet", "personality", "preload-files", "report-pid",
-    "report-uri", "report-state-on-timeout", "get-stack-traces", "stop-on-exec",
+    "report-uri", "report-state-on-timeout", "get-stack-traces",
     "enable-recovery", "disable-recovery", "max-restarts", "continuous", "dvm",
     "do-not-launch", "do-not-resolve", "set-cwd-to-session-dir",
     "set-sid", "novm", "index-argv-by-rank", "launch-agent", "pmixmca", "prtemca",

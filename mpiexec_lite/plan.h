@@ -72,7 +72,8 @@ enum outcome_policy { END_ON_FAILURE, END_ON_ANY_NONZERO };
 /* Where ranks wait for a debugger, until they are released. */
 enum hold {
     HOLD_NONE,
-    HOLD_EXEC                /* stopped, with their program loaded and none of it run */
+    HOLD_EXEC,               /* stopped, with their program loaded and none of it run */
+    HOLD_INIT                /* in PMI's init, which is not answered */
 };
 
 /* How servers on other hosts are started and kept. */
@@ -133,7 +134,8 @@ struct plan {
     bool             keep_going; /* -disable-auto-cleanup */
     bool             print_all_exitcodes;
 
-    enum hold        hold;       /* for who debugs the launcher (mpir.h) */
+    bool             debugged;   /* a debugger has started the launcher (mpir.h) */
+    enum hold        hold;       /* -stop-on-exec, -stop-in-init */
 
     int              verbose;    /* -v: 1, -v -v (or -vv): 2 ... */
     char            *trace;      /* --trace-wire FILE or NULL */

@@ -214,6 +214,7 @@ bool root_order(void *host, const char *job, int rank, const struct ext_order *o
 void root_debug_launched(struct root_job *j);    /* all of it has been started */
 void root_debug_rows(void *host, int from);      /* for control_ops */
 void root_debug_release(void *host);
+void root_debug_release_job(struct root_job *j);
 void root_debug_aborted(struct root_job *j, const char *text);
 void root_debug_clear(struct root *r);           /* before the extended commands */
 

@@ -279,6 +279,7 @@ struct job *server_add_job(struct server *s, const struct job_spec *spec, struct
     TAILQ_INIT(&j->fences);
     waiters_init(&j->attr_waiters);
     waiters_init(&j->find_waiters);
+    waiters_init(&j->init_waiters);
     memcpy(j->id, spec->id, strlen(spec->id) + 1);
     j->server = s;
     j->size = spec->size;

@@ -185,6 +185,9 @@ size_t         job_kvs_bytes(const struct job *j);
 void           job_told(struct job *j, const char *key, const char *value);
 /* Its nodes are of different kinds (isHeterogeneous). */
 void           job_set_mixed(struct job *j);
+/* Ranks of it that come to init from now on get no answer; those that wait get it. */
+void           job_hold(struct job *j);
+void           job_release(struct job *j);
 
 int         member_rank(const struct member *m);
 struct job *member_job(const struct member *m);

@@ -202,6 +202,8 @@ int tool_events(struct tool *t);
 int tool_output(struct tool *t);
 int tool_signal(struct tool *t);
 int tool_kill(struct tool *t);
+int tool_pause(struct tool *t);
+int tool_resume(struct tool *t);
 int tool_spawn(struct tool *t);
 int tool_top(struct tool *t);
 

@@ -1,4 +1,4 @@
-/* tool_act.c - pmix_tool log, signal and kill: what is said and done, once. */
+/* tool_act.c - pmix_tool log, signal, kill, pause and resume: what is said and done, once. */
 #include "pmix_ext/tool.h"
 
 #include <ctype.h>
@@ -98,10 +98,25 @@ int tool_signal(struct tool *t)
     return order(t->argc > 1 ? t->argv[1] : NULL, "signal", &directive);
 }
 
-int tool_kill(struct tool *t)
+static int simple_order(const struct tool *t, const char *what, const char *key)
 {
     pmix_info_t directive;
 
-    PMIX_INFO_LOAD(&directive, PMIX_JOB_CTRL_KILL, NULL, PMIX_BOOL);
-    return order(t->argc ? t->argv[0] : NULL, "kill", &directive);
+    PMIX_INFO_LOAD(&directive, key, NULL, PMIX_BOOL);
+    return order(t->argc ? t->argv[0] : NULL, what, &directive);
+}
+
+int tool_kill(struct tool *t)
+{
+    return simple_order(t, "kill", PMIX_JOB_CTRL_KILL);
+}
+
+int tool_pause(struct tool *t)
+{
+    return simple_order(t, "pause", PMIX_JOB_CTRL_PAUSE);
+}
+
+int tool_resume(struct tool *t)
+{
+    return simple_order(t, "resume", PMIX_JOB_CTRL_RESUME);
 }

@@ -78,6 +78,9 @@ const struct tool_command tool_commands[] = {
     { "signal", "SIGNAL [NSPACE[:RANKS]]", "Send a signal to ranks.", JOBS, NULL, 1, 2, 0,
       tool_signal },
     { "kill", "[NSPACE[:RANKS]]", "Kill ranks.", JOBS, NULL, 0, 1, 0, tool_kill },
+    { "pause", "[NSPACE[:RANKS]]", "Stop ranks.", JOBS, NULL, 0, 1, 0, tool_pause },
+    { "resume", "[NSPACE[:RANKS]]", "Let ranks go on that are stopped, or held at their start.",
+      JOBS, NULL, 0, 1, 0, tool_resume },
     { "spawn", "PROGRAM [ARG...]", "Start a job, show its output and end as it does.",
       "Its first rank reads what comes here. SIGINT and SIGTERM are sent to the job; a second "
       "one kills it. Without any server it is started as by mpiexec_lite.", spawn_options, 1, -1,
