@@ -1,5 +1,5 @@
 /* proxy_impl.h - what the proxy's source files share: proxy.c (the loop, the set-up, the
- * end), proxy_job.c (a job's part here), proxy_survey.c (what its ranks use), proxy_look.c
+ * end), proxy_job.c (a job's part here), proxy_survey.c (what its ranks use, where they are), proxy_look.c
  * (looks at files), proxy_tools.c (tools of its node) and proxy_link.c (messages from above
  * and below). */
 #ifndef MPIEXEC_LITE_PROXY_IMPL_H
@@ -11,6 +11,7 @@
 #include "mpiexec_lite/glance.h"
 #include "mpiexec_lite/proxy.h"
 #include "mpiexec_lite/remote.h"
+#include "mpiexec_lite/stacker.h"
 #include "mpiexec_lite/tool_stream.h"
 #include "mpiexec_lite/tools.h"
 
@@ -47,6 +48,7 @@ struct proxy {
     ev_prepare      prepare;
     struct buf      ended;           /* records of ranks that have, to be sent */
     struct glances  glances;
+    struct stacker  stacker;
     struct msg      msg;             /* scratch */
     bool            tried;           /* the first below was started alone, as a trial */
     struct tools   *tools;           /* whose socket is open; NULL: it is not */
@@ -91,6 +93,7 @@ void proxy_job_say_quiet(struct proxy_job *j);
 struct msg *proxy_job_message(struct proxy_job *j, const char *cmd);     /* proxy->msg */
 
 /* proxy_survey.c: the message survey */
+void proxy_survey_init(struct proxy *p);
 int  proxy_survey(struct proxy *p, const struct msg *m, const char *payload, size_t len,
                   struct err *e);
 /* proxy_look.c */

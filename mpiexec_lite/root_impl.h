@@ -20,6 +20,7 @@
 #include "mpiexec_lite/launch.h"
 #include "mpiexec_lite/remote.h"
 #include "mpiexec_lite/root.h"
+#include "mpiexec_lite/stacker.h"
 #include "mpiexec_lite/starting.h"
 #include "mpiexec_lite/tool_stream.h"
 #include "pmix_ext/ext.h"
@@ -108,6 +109,7 @@ struct root {
     struct ext       *ext;       /* the extended commands */
     struct root_surveys surveys;         /* that other servers have not answered yet */
     struct glances    glances;   /* of this host, for monitors */
+    struct stacker    stacker;   /* of this host, for surveys */
     struct tools     *tools;     /* whose socket is open; NULL: it is not */
     ev_timer          open_tools;        /* it is to be */
     struct survey    *processes;         /* owned: of the main job, for debuggers; or NULL */
@@ -303,7 +305,9 @@ void root_facts_program(struct root_job *j, size_t app, const char *path, size_t
 pmix_proc_state_t root_facts_state(pid_t pid, enum pmi_phase pmi);
 
 /* root_survey.c */
-int  root_survey(void *host, unsigned id, const void *job, int node, bool usage);
+int  root_survey(void *host, unsigned id, const void *job, int node, unsigned what);
+/* Those of this host are there (stacker.h). */
+void root_survey_stacks(void *host, const struct stack_ask *ask, const char *data, size_t len);
 void root_survey_stop(void *host, unsigned id);
 /* A server has answered: 0, or -1 and e.  It is lost. */
 int  root_survey_take(struct root *r, unsigned id, int position, const char *payload,
