@@ -7,8 +7,8 @@
  * root_spread.c (bringing up the servers of other nodes), root_tree.c (these servers),
  * root_told.c (what they tell), root_input.c (stdin), root_ext.c (extended commands, tools),
  * root_iof.c and root_push.c (tools that read along what ranks write, and feed them), root_events.c (who is told what
- * becomes of jobs), root_control.c (orders of tools), root_look.c (looks at files) and root_debug.c (what a
- * debugger of the launcher sees). */
+ * becomes of jobs), root_control.c (orders of tools), root_look.c (looks at files), root_stacks.c (where
+ * ranks are, for the user) and root_debug.c (what a debugger of the launcher sees). */
 #ifndef MPIEXEC_LITE_ROOT_IMPL_H
 #define MPIEXEC_LITE_ROOT_IMPL_H
 
@@ -65,6 +65,8 @@ struct root_job {
     bool              sent;      /* other servers know of it */
     bool              alone;     /* a tool has started it: its status is not the launcher's */
     bool              closing_streams, followed, done;
+    bool              reported;  /* its ranks' states, as its time is up */
+    struct survey    *stacks;    /* owned; that are to be shown, or NULL */
     struct known {
         char *path, *wdir;       /* owned; of a block: its program, absolute; NULL: not yet */
     }                *known;     /* owned; by block */
@@ -219,6 +221,12 @@ void root_debug_release(void *host);
 void root_debug_release_job(struct root_job *j);
 void root_debug_aborted(struct root_job *j, const char *text);
 void root_debug_clear(struct root *r);           /* before the extended commands */
+
+/* root_stacks.c */
+void root_report(struct root *r);                /* states and stacks of all ranks (SIGQUIT) */
+/* The same of a job whose time (-timeout) is up: it ends when that is shown. */
+void root_stacks_before_end(struct root_job *j, double now);
+void root_stacks_drop(struct root_job *j);       /* it is not to be shown any more */
 
 /* root_look.c */
 void root_look_init(struct root *r);

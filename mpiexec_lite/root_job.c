@@ -201,6 +201,7 @@ int root_job_init(struct root_job *j, struct err *e)
 
 void root_job_free(struct root_job *j)
 {
+    root_stacks_drop(j);
     root_facts_clear(j);                 /* it is as long as the job has programs */
     crew_clear(&j->crew);
     launch_clear(&j->launch);

@@ -50,7 +50,7 @@ static size_t list_threads(pid_t pid, pid_t *tids)
 }
 
 /* Threads that end meanwhile, all but the first, are left out. */
-static int look(const struct stack_dw *dw, pid_t pid, bool threads, struct buf *out,
+static int look(struct stack_dw *dw, pid_t pid, bool threads, struct buf *out,
                 struct stack_why *why)
 {
     struct stopped stopped[THREADS];
@@ -81,7 +81,7 @@ static int try_stop(pid_t pid, struct stack_why *why)
     return 0;
 }
 
-static void tell(int fd, const struct stack_dw *dw, pid_t pid, bool threads)
+static void tell(int fd, struct stack_dw *dw, pid_t pid, bool threads)
 {
     struct census x = { .kind = CENSUS_STACK, .index = -1, .pid = pid };
     struct buf stack = BUF_INIT, record = BUF_INIT;
@@ -103,7 +103,7 @@ static void tell(int fd, const struct stack_dw *dw, pid_t pid, bool threads)
 
 _Noreturn void stack_helper_run(int fd, const pid_t *pids, size_t n, bool threads, pid_t parent)
 {
-    const struct stack_dw *dw;
+    struct stack_dw *dw;
     sigset_t all;
 
     sigfillset(&all);

@@ -31,10 +31,10 @@ void stack_resume(const struct stopped *s);
 /* --- stack_dw.c: libdw --- */
 
 struct stack_dw;
-/* NULL: it is not there; borrowed, for the life of the process. */
-const struct stack_dw *stack_dw_open(void);
+/* NULL: it is not there.  It lasts as long as the process. */
+struct stack_dw *stack_dw_open(void);
 /* Append the stacks of these threads of a process, which are stopped.  0, or -1 and why. */
-int stack_dw_walk(const struct stack_dw *dw, pid_t pid, const struct stopped *threads, size_t n,
+int stack_dw_walk(struct stack_dw *dw, pid_t pid, const struct stopped *threads, size_t n,
                   struct buf *out, struct stack_why *why);
 
 /* --- stack_program.c: eu-stack and gdb --- */
