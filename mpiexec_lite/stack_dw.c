@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Frames of a thread, and bytes of one, that are kept; the innermost count. */
-enum { FRAMES = 128, FRAME = 256 };
+enum { FRAMES = 128, FRAME = 256, NAME = 180 };
 
 struct functions {
     __typeof__(dwfl_begin)              *begin;
@@ -85,19 +85,21 @@ static void describe(const struct functions *f, Dwfl_Module *module, Dwarf_Addr 
                      const struct place *place, char *to)
 {
     const char *name = f->name(module, pc), *source;
+    int number = 0, length;
     Dwfl_Line *line;
-    int number = 0;
 
     if (!name) {
         snprintf(to, FRAME, "%.200s+0x%" PRIx64, last_word(place->file), (uint64_t)place->offset);
         return;
     }
+    length = (int)strcspn(name, "@");     /* without the version of a symbol */
+    length = length < NAME ? length : NAME;
     line = f->source(module, pc);
     source = line ? f->line(line, NULL, &number, NULL, NULL, NULL) : NULL;
     if (source)
-        snprintf(to, FRAME, "%.180s at %.60s:%d", name, last_word(source), number);
+        snprintf(to, FRAME, "%.*s at %.60s:%d", length, name, last_word(source), number);
     else
-        snprintf(to, FRAME, "%.250s", name);
+        snprintf(to, FRAME, "%.*s", length, name);
 }
 
 static const struct place *known(const struct stack_dw *dw, const char *file, Dwarf_Addr offset)
