@@ -16,31 +16,48 @@ enum { FRAMES = 128, OUTPUT = 1 << 20 };
 
 /* --- what they print --------------------------------------------------- */
 
-/* "#1  0x00007f12 in main () at a.c:5" or "#1  0x00007f12 main": the name, and of gdb the
- * line.  False: it is no frame. */
-static bool add_frame(const char *line, size_t len, struct buf *out)
+static const char *skip_blanks(const char *at, const char *end)
 {
-    const char *end = line + len, *at = line, *name, *source;
-
-    if (!len || *at++ != '#' || at == end || !isdigit((unsigned char)*at))
-        return false;
-    while (at < end && isdigit((unsigned char)*at))
+    while (at < end && *at == ' ')
         at++;
-    at += at < end ? strspn(at, " ") : 0;
-    if (end - at > 2 && !strncmp(at, "0x", 2))
-        while (at < end && *at != ' ')
-            at++;
-    at += at < end ? strspn(at, " ") : 0;
-    if (end - at > 3 && !strncmp(at, "in ", 3))
-        at += 3;
-    name = at;
+    return at;
+}
+
+static const char *skip_word(const char *at, const char *end)
+{
     while (at < end && *at != ' ')
         at++;
-    if (at <= name)
+    return at;
+}
+
+static bool begins(const char *at, const char *end, const char *text)
+{
+    size_t n = strlen(text);
+
+    return (size_t)(end - at) >= n && !memcmp(at, text, n);
+}
+
+/* Behind "#1  0x00007f12 in ". */
+static const char *find_name(const char *line, const char *end)
+{
+    const char *at = skip_blanks(skip_word(line, end), end);
+
+    if (begins(at, end, "0x"))
+        at = skip_blanks(skip_word(at, end), end);
+    return begins(at, end, "in ") ? at + 3 : at;
+}
+
+/* "#1  0x00007f12 in main () at a.c:5" or "#1  0x00007f12 main": the name, and of gdb the
+ * line. */
+static void add_frame(const char *line, size_t len, struct buf *out)
+{
+    const char *end = line + len, *name = find_name(line, end), *at = skip_word(name, end);
+    const char *source = memmem(at, (size_t)(end - at), ") at ", 5);
+
+    if (at == name)
         buf_char(out, '?');
     else
         buf_add(out, name, (size_t)(at - name));
-    source = memmem(at, (size_t)(end - at), ") at ", 5);
     if (source) {
         const char *slash = memrchr(source, '/', (size_t)(end - source));
         const char *file = slash ? slash + 1 : source + 5;
@@ -49,7 +66,11 @@ static bool add_frame(const char *line, size_t len, struct buf *out)
         buf_add(out, file, (size_t)(end - file));
     }
     buf_char(out, '\n');
-    return true;
+}
+
+static bool is_frame(const char *line, size_t len)
+{
+    return len > 1 && *line == '#' && isdigit((unsigned char)line[1]);
 }
 
 struct line { const char *text; size_t len; };
@@ -71,11 +92,13 @@ void stack_program_read(const char *text, size_t len, struct buf *out)
     for (const char *end = text + len, *next; text < end; text = next + 1) {
         next = memchr(text, '\n', (size_t)(end - text));
         next = next ? next : end;
-        if (!strncmp(text, "#0", 2)) {   /* a thread's first */
+        if (!is_frame(text, (size_t)(next - text)))
+            continue;
+        if (begins(text, next, "#0")) {  /* a thread's first */
             flush(lines, n, out);
             n = 0;
         }
-        if (*text == '#' && n < FRAMES)
+        if (n < FRAMES)
             lines[n++] = (struct line){ text, (size_t)(next - text) };
     }
     flush(lines, n, out);

@@ -16,6 +16,8 @@ static const struct census rows[] = {
                  .priority = -20, .processor = 300, .state = 'D', .op = "info-getnodeattr",
                  .op_time = 86400000 } },
     { .kind = CENSUS_PROGRAM, .index = 3, .text = "/a b/;", .text_len = 6 },
+    { .kind = CENSUS_STACK, .index = 5, .pid = 77, .text = "main\na at b.c:1\n", .text_len = 16 },
+    { .kind = CENSUS_NO_STACK, .index = 6, .pid = 78, .text = "", .text_len = 0 },
     { .kind = CENSUS_SERVER, .used = true, .usage = { .rss = 5000000, .state = 'R' } },
 };
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -66,7 +68,7 @@ static void read_all(const char *data, size_t n)
 
     memcpy(copy, data, n);
     while ((got = census_next(&at, &n, &x, &e)) > 0)
-        assert_true(x.kind <= CENSUS_SERVER && (unsigned)x.pmi <= PMI_DONE && x.pid >= 0 &&
+        assert_true(x.kind <= CENSUS_NO_STACK && (unsigned)x.pmi <= PMI_DONE && x.pid >= 0 &&
                     strlen(x.usage.op) < sizeof x.usage.op);
     assert_true(got == 0 || e.code);
     free(copy);
