@@ -6,7 +6,7 @@
  * before the first is carried out. */
 #include "pmix_ext/serve.h"
 
-#include "pmix_ext/pmix_ext_keys.h"
+#include "pmix_ext/support.h"
 #include "pmix_ext/value.h"
 
 #include <signal.h>
@@ -30,10 +30,7 @@ struct control {                         /* one pmix-job-control */
 
 /* --- directives -------------------------------------------------------- */
 
-static const struct { const char *key; enum ext_order_kind kind; } flags[] = {
-    { PMIX_JOB_CTRL_PAUSE, EXT_PAUSE }, { PMIX_JOB_CTRL_RESUME, EXT_RESUME },
-    { PMIX_JOB_CTRL_TERMINATE, EXT_TERMINATE }, { PMIX_JOB_CTRL_KILL, EXT_KILL },
-};
+static const char *const known[] = { PMIX_JOB_CTRL_ID, NULL };
 
 /* What would have to be done and cannot be; what only describes the job or the request is
  * fine. */
@@ -41,7 +38,7 @@ static const char *const unsupported[] = {
     PMIX_JOB_CTRL_RESTART, PMIX_JOB_CTRL_CHECKPOINT, PMIX_JOB_CTRL_CHECKPOINT_EVENT,
     PMIX_JOB_CTRL_CHECKPOINT_SIGNAL, PMIX_JOB_CTRL_CHECKPOINT_METHOD, PMIX_JOB_CTRL_PROVISION,
     PMIX_JOB_CTRL_PROVISION_IMAGE, PMIX_JOB_CTRL_PREEMPTIBLE, PMIX_REGISTER_CLEANUP,
-    PMIX_REGISTER_CLEANUP_DIR,
+    PMIX_REGISTER_CLEANUP_DIR, NULL
 };
 
 static pmix_status_t add_order(struct control *c, enum ext_order_kind kind, int signo,
@@ -55,19 +52,52 @@ static pmix_status_t add_order(struct control *c, enum ext_order_kind kind, int 
     return PMIX_SUCCESS;
 }
 
-static pmix_status_t take_signal(struct control *c, const pmix_info_t *info, struct err *e)
+static pmix_status_t take_flag(struct control *c, const pmix_info_t *info,
+                               enum ext_order_kind kind, struct err *e)
+{
+    if (info->value.type != PMIX_BOOL && info->value.type != PMIX_UNDEF) {
+        err_set(e, ERR_INVALID_VAL, "%s is no PMIX_BOOL", info->key);
+        return PMIX_ERR_TYPE_MISMATCH;
+    }
+    return info_is_true(info) ? add_order(c, kind, 0, e) : PMIX_SUCCESS;
+}
+
+static pmix_status_t take_signal(struct control *c, const pmix_info_t *info,
+                                 enum ext_order_kind kind, struct err *e)
 {
     long long signo;
 
     if (info_number(info, 1, SIGRTMAX, &signo, e) < 0)
         return PMIX_ERR_BAD_PARAM;
-    return add_order(c, EXT_SIGNAL, (int)signo, e);
+    return add_order(c, kind, (int)signo, e);
 }
 
-static bool is_among(const char *key, const char *const *list, size_t n)
+static const struct {
+    const char         *key;
+    pmix_status_t     (*take)(struct control *c, const pmix_info_t *info,
+                              enum ext_order_kind kind, struct err *e);
+    enum ext_order_kind kind;
+} kinds[] = {
+    { PMIX_JOB_CTRL_SIGNAL, take_signal, EXT_SIGNAL },
+    { PMIX_JOB_CTRL_PAUSE, take_flag, EXT_PAUSE },
+    { PMIX_JOB_CTRL_RESUME, take_flag, EXT_RESUME },
+    { PMIX_JOB_CTRL_TERMINATE, take_flag, EXT_TERMINATE },
+    { PMIX_JOB_CTRL_KILL, take_flag, EXT_KILL },
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+bool control_attribute(size_t i, const char **key, pmix_data_type_t *type)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(list[i], key))
+    if (i >= KINDS)
+        return attribute_at(known, i - KINDS, key, type);
+    attribute_standard(kinds[i].key, key, type);
+    return true;
+}
+
+static bool is_among(const char *key, const char *const *list)
+{
+    for (; *list; list++)
+        if (!strcmp(*list, key))
             return true;
     return false;
 }
@@ -75,23 +105,16 @@ static bool is_among(const char *key, const char *const *list, size_t n)
 /* PMIX_SUCCESS, or what is wrong and e. */
 static pmix_status_t take_directive(struct control *c, const pmix_info_t *info, struct err *e)
 {
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-        if (!strcmp(info->key, flags[i].key)) {
-            if (info->value.type != PMIX_BOOL && info->value.type != PMIX_UNDEF) {
-                err_set(e, ERR_INVALID_VAL, "%s is no PMIX_BOOL", info->key);
-                return PMIX_ERR_TYPE_MISMATCH;
-            }
-            return info_is_true(info) ? add_order(c, flags[i].kind, 0, e) : PMIX_SUCCESS;
-        }
-    if (!strcmp(info->key, PMIX_JOB_CTRL_SIGNAL))
-        return take_signal(c, info, e);
+    for (size_t i = 0; i < KINDS; i++)
+        if (!strcmp(info->key, kinds[i].key))
+            return kinds[i].take(c, info, kinds[i].kind, e);
     if (!strcmp(info->key, PMIX_JOB_CTRL_CANCEL)) {
         err_set(e, ERR_OTHER, "there is nothing to cancel: orders are carried out at once");
         return PMIX_ERR_NOT_FOUND;
     }
-    if (!strcmp(info->key, PMIX_JOB_CTRL_ID) ||
+    if (is_among(info->key, known) ||
         (!(info->flags & PMIX_INFO_REQD) &&
-         !is_among(info->key, unsupported, sizeof unsupported / sizeof *unsupported)))
+         !is_among(info->key, unsupported)))
         return PMIX_SUCCESS;
     err_set(e, ERR_OTHER, "%s is not supported", info->key);
     return PMIX_ERR_NOT_SUPPORTED;

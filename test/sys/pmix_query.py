@@ -389,6 +389,69 @@ def supported():
     ended(ranks)
 
 
+def attributes(tool, function):
+    """The keys that the server lists for a function, with their types."""
+    found = answer(tool, "pmix.qry.attrs", info("pmix.srvr.attrs", "STRING", function))
+    same([[name for name, _ in f[1]] for f in found], [[function]], "functions")
+    return {a["string"]: a["type"] for a in found[0][1][0][1]}
+
+
+OUT = 2
+LISTED = {                              # the command and what it needs besides the infos
+    "PMIx_Log": ("pmix-log", "directives", lambda job: {"data": [info("pmix.log.stderr", "STRING", "x")]}),
+    "PMIx_Register_event_handler": ("pmix-event-register", "infos", lambda job: {}),
+    "PMIx_Notify_event": ("pmix-notify", "infos", lambda job: {"status": -3001}),
+    "PMIx_Job_control": ("pmix-job-control", "directives", lambda job: {"targets": [proc(job, 0)]}),
+    "PMIx_Process_monitor": ("pmix-monitor", "directives",
+                             lambda job: {"monitor": info("pmix.monitor.cancel", "STRING", "")}),
+    "PMIx_IOF_pull": ("pmix-iof-pull", "directives",
+                      lambda job: {"procs": [proc(job, 0)], "channel": OUT}),
+}
+SUBJECT = {"pmix-log": ("data", lambda x: [x]), "pmix-monitor": ("monitor", lambda x: x)}
+
+
+@rows([(f"R10-24: {name} honours what it lists, and refuses else what is required", name)
+       for name in LISTED])
+def listed(name):
+    command, field, more = LISTED[name]
+    ranks = Ranks("-n", 1)
+    tool = Tool(ranks.job)
+    keys = attributes(tool, name)
+    need(keys, "it lists something")
+
+    def status(key):
+        asked = {**info(key, "COORD", None), "flags": ["required"]}
+        args = {**more(ranks.jobid), field: [asked]}
+        said = tool.call(command, **args)["status"]
+        if said == NOT_SUPPORTED and command in SUBJECT:     # it may be what is logged, or watched
+            field_, shape = SUBJECT[command]
+            said = tool.call(command, **{field_: shape(asked)})["status"]
+        return said
+    for key in keys:
+        need(status(key) != NOT_SUPPORTED, f"{key} is listed and not supported")
+    for key in ("pmix.log.nothing", "pmix.monitor.nothing", "pmix.wdir", "x.y"):
+        same(status(key), NOT_SUPPORTED, f"{key}, which is not listed and required")
+    ended(ranks)
+
+
+@test("the lists are of what works: channels, orders, monitors and handlers")
+def listed_types():
+    ranks = Ranks("-n", 1)
+    tool = Tool(ranks.job)
+    boolean, string, number, uint32 = 1, 3, 6, 14
+    some = {"PMIx_Log": {"pmix.log.stderr": string, "pmix.log.once": boolean},
+            "PMIx_Register_event_handler": {"pmix.evname": string},
+            "PMIx_Notify_event": {"pmix.evnondef": boolean},
+            "PMIx_Job_control": {"pmix.jctrl.sig": number, "pmix.jctrl.kill": boolean},
+            "PMIx_Process_monitor": {"pmix.monitor.fmon": string, "pmix.monitor.btime": uint32},
+            "PMIx_IOF_pull": {"pmix.iof.csize": uint32}}
+    for name, keys in some.items():
+        there = attributes(tool, name)
+        same({k: there.get(k) for k in keys}, keys, name)
+        need("pmix.jctrl.ckpt" not in there and "pmix.log.email" not in there, name, there)
+    ended(ranks)
+
+
 # --- processes --------------------------------------------------------------------------
 
 
