@@ -2,6 +2,7 @@
 #include "pmix_ext/lib.h"
 
 #include "pmix_ext/find.h"
+#include "pmix_ext/reason.h"
 
 #include <string.h>
 
@@ -19,35 +20,34 @@ static const pmix_proc_t *wanted_name(const pmix_info_t *infos, size_t n, pmix_p
 }
 
 static struct link *open_found(const struct found *f, const pmix_info_t *infos, size_t n,
-                               pmix_status_t *status)
+                               pmix_status_t *status, struct err *e)
 {
     pmix_proc_t name;
-    struct err e;
     int fd;
 
     if (f->how == FOUND_RANK)
         return link_open_rank(status);
     *status = PMIX_ERR_UNREACH;
-    fd = find_connect(f, &e);
+    fd = find_connect(f, e);
     if (fd < 0)
         return NULL;
-    return link_open_tool(fd, wanted_name(infos, n, &name), f->at.nspace, status);
+    return link_open_tool(fd, wanted_name(infos, n, &name), f->at.nspace, status, e);
 }
 
 static struct link *open_tool(const pmix_info_t *infos, size_t n, pmix_status_t *status)
 {
     struct find_wants wants;
+    struct err e = { ERR_NONE, "" };
+    struct found f = { .fd = -1 };
     struct link *l = NULL;
-    struct found f;
-    struct err e;
 
     *status = find_read(infos, n, &wants, &e);
-    if (*status != PMIX_SUCCESS)
-        return NULL;
-    *status = find_server(&wants, &f, &e);
     if (*status == PMIX_SUCCESS)
-        l = open_found(&f, infos, n, status);
+        *status = find_server(&wants, &f, &e);
+    if (*status == PMIX_SUCCESS)
+        l = open_found(&f, infos, n, status, &e);
     find_clear(&f);
+    reason_keep(*status, e.text);
     return l;
 }
 
@@ -112,14 +112,15 @@ pmix_status_t tool_start_launcher(const pmix_info_t *infos, size_t ninfo, const 
                                   size_t napps, pmix_nspace_t nspace)
 {
     pmix_status_t status;
+    struct err e = { ERR_NONE, "" };
     struct link *l = NULL;
     struct found f;
-    struct err e;
 
     pthread_mutex_lock(&lib.life);
     status = find_start_launcher(infos, ninfo, apps, napps, &f, &e);
     if (status == PMIX_SUCCESS)
-        l = open_found(&f, NULL, 0, &status);
+        l = open_found(&f, NULL, 0, &status, &e);
+    reason_keep(status, e.text);
     if (l)
         lib_add(l, true);
     if (nspace)

@@ -88,7 +88,8 @@ int  tool_number(const struct tool *t, int id, double least, double fallback, do
 
 /* A line on stderr.  Returns status. */
 int tool_fail(int status, const char *fmt, ...) PRINTF(2, 3);
-/* The same of a status that a call has answered.  STATUS_FAILED, or STATUS_NO_SERVER. */
+/* The same of a status that a call has answered, with the server's words if there are any.
+ * STATUS_FAILED, or STATUS_NO_SERVER. */
 int tool_failed(const char *what, pmix_status_t status);
 
 /* --- server and jobs --------------------------------------- tool_connect.c */

@@ -2,11 +2,13 @@
 #include "pmix_ext/tool.h"
 
 #include "pmix_ext/names.h"
+#include "pmix_ext/reason.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static const struct tool_option query_options[] = {
@@ -121,10 +123,14 @@ int tool_fail(int status, const char *fmt, ...)
 
 int tool_failed(const char *what, pmix_status_t status)
 {
-    const char *meaning = status_meaning(status);
+    const char *meaning = status_meaning(status), *words = reason_of(status);
+    struct buf safe = BUF_INIT;
 
-    tool_fail(0, "%s: %s (%s, %d)", what, meaning ? meaning : "failed",
-              PMIx_Error_string(status), status);
+    buf_escaped(&safe, words, strlen(words));
+    tool_fail(0, "%s: %s (%s, %d)%s%s", what, meaning ? meaning : "failed",
+              PMIx_Error_string(status), status, safe.len ? ": " : "",
+              safe.len ? buf_bytes(&safe) : "");
+    buf_clear(&safe);
     return status == PMIX_ERR_UNREACH || status == PMIX_ERR_LOST_CONNECTION ? STATUS_NO_SERVER
                                                                             : STATUS_FAILED;
 }

@@ -239,6 +239,39 @@ def log():
     need(any(x.startswith("[tool.") and x.endswith(":0] to stdout") for x in r.lines), "tagged", r)
 
 
+@test("log: to the record of the job and to the store, as a line of JSON each")
+def log_files():
+    folder = tmp() + "/log"
+    os.mkdir(folder)
+    job = Job("-log-dir", folder, "sleep", "100")
+    ask(job, "log", "--record", "--store", "--stderr", "a word")
+    files = sorted(os.listdir(folder))
+    same(sorted(f.rpartition(".")[2] for f in files), ["record", "store"], files)
+    for file in files:
+        with open(f"{folder}/{file}", encoding="utf-8") as f:
+            data = json.loads(f.read())["data"]
+        same([(x["key"], x["value"]) for x in data], [("pmix.log.val", "a word")], file)
+    ask(job, "kill")
+    job.finish()
+
+
+@test("what the server says goes with the name of its status")
+def words():
+    job = Job("-n", "2", "sleep", "100")
+    tools_socket(job.pid)
+    for command, text in (
+            (["signal", "TERM", "nosuch"], "(PMIX_ERR_NOT_FOUND, -46): targets[0]: there is no job"),
+            (["signal", "TERM", ":7"], "has no rank 7"),
+            (["output", "nosuch"], "(PMIX_ERR_NOT_FOUND, -46): procs[0].nspace: no job nosuch"),
+            (["log", "--store", "x"], "(PMIX_ERR_NOT_SUPPORTED, -47): no channel could take it")):
+        _, err = call("--pid", job.pid, *command, status=FAILED)
+        need(text in err, f"{command}: '{text}' wanted", err)
+    _, err = call("--pid", job.pid, "spawn", "/no/such", status=OWN)
+    need("(PMIX_ERR_JOB_EXE_NOT_FOUND, -190): /no/such: " in err, "why a spawn failed", err)
+    ask(job, "kill")
+    job.finish()
+
+
 @rows([(f"signal: to all ranks and to some, {where}", options) for where, options in PLACES])
 def signals(options):
     job = Job(*options, "-n", 3, prog("chore"), "show")
@@ -378,6 +411,18 @@ def spawn_alone():
     same(sorted(out.splitlines()), ["[0] 0 b /usr", "[1] 1 b /usr"], "output")
 
 
+@test("spawn --detach: where there is no server its launcher goes on alone, and can be asked")
+def spawn_detached_alone():
+    env = {**own_folder(), "PMIX_SYSTEM_TMPDIR": tmp()}
+    out, _ = call("spawn", "--detach", "--json", "-n", 2, "sh", "-c",
+                  "echo nobody reads this; exec sleep 100", env=env)     # returns: no pipe is kept
+    name = json.loads(out)["nspace"]
+    jobs = json.loads(call("ps", "--json", env=env)[0])["jobs"]
+    same([(j["nspace"], [r["rank"] for r in j["ranks"]]) for j in jobs], [(name, [0, 1])], "jobs")
+    call("kill", name, env=env)
+    wait_for(lambda: not any(alive(r["pid"]) for r in jobs[0]["ranks"]), "the end")
+
+
 @test("spawn: SIGINT and SIGTERM are the job's, a second one kills it")
 def spawn_signals():
     job, end = waiting([])
@@ -420,7 +465,7 @@ def spawn_signals():
     (["ps", "--system"], NO_SERVER, "system"),
     (["ps"], NO_SERVER, "no server"),
     (["spawn", "-p", "1", "true"], OWN, "no server"),
-    (["spawn", "--detach", "true"], OWN, "no server"),
+    (["spawn", "--json", "true"], OWN, "no server"),
 )])
 def wrong(words, status, text):
     out, err = call(*words, status=status,
