@@ -3,43 +3,12 @@
 #include "mpiexec_lite/root_impl.h"
 
 #include "mpiexec_lite/census.h"
+#include "mpiexec_lite/rank_states.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
-/* --- states ------------------------------------------------------------ */
-
-pmix_proc_state_t root_facts_state(pid_t pid, enum pmi_phase pmi)
-{
-    if (!pid)
-        return PMIX_PROC_STATE_LAUNCH_UNDERWAY;
-    return pmi == PMI_INSIDE ? PMIX_PROC_STATE_CONNECTED : PMIX_PROC_STATE_RUNNING;
-}
-
-static pmix_proc_state_t ended_state(const struct rank_state *r)
-{
-    if (r->lost)
-        return PMIX_PROC_STATE_COMM_FAILED;
-    if (r->aborted)
-        return PMIX_PROC_STATE_CALLED_ABORT;
-    if (WIFSIGNALED(r->wstatus))
-        return r->followed ? PMIX_PROC_STATE_KILLED_BY_CMD : PMIX_PROC_STATE_ABORTED_BY_SIG;
-    if (WEXITSTATUS(r->wstatus))
-        return PMIX_PROC_STATE_TERM_NON_ZERO;
-    return r->pmi == PMI_INSIDE ? PMIX_PROC_STATE_TERM_WO_SYNC : PMIX_PROC_STATE_TERMINATED;
-}
-
-static pmix_proc_state_t state_of(const struct root_job *j, const struct rank_state *r)
-{
-    if (r->ended)
-        return ended_state(r);
-    if (r->unstarted)
-        return PMIX_PROC_STATE_FAILED_TO_START;
-    if (r->pid)
-        return root_facts_state(r->pid > 0 ? r->pid : 0, r->pmi);
-    return j->launch.ending ? PMIX_PROC_STATE_FAILED_TO_LAUNCH : PMIX_PROC_STATE_PREPPED;
-}
+/* --- a job's status ---------------------------------------------------- */
 
 static bool any_aborted(const struct launch *l)
 {
@@ -108,7 +77,7 @@ static void fact_rank(void *host, const void *job, int rank, struct fact_rank *o
     const struct rank_state *s = &j->launch.ranks[rank];
 
     (void)host;
-    *out = (struct fact_rank){ .pid = s->pid > 0 ? s->pid : 0, .state = state_of(j, s),
+    *out = (struct fact_rank){ .pid = s->pid > 0 ? s->pid : 0, .state = rank_state_of(s, j->launch.ending),
                                .ended = s->ended,
                                .here = crew_rank((struct crew *)(uintptr_t)&j->crew, rank) };
     if (s->ended)

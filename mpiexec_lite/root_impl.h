@@ -282,8 +282,6 @@ extern const struct fact_ops root_facts;
 void root_facts_clear(struct root_job *j);
 /* What a block executes on another host: told once. */
 void root_facts_program(struct root_job *j, size_t app, const char *path, size_t len);
-/* The state of a rank that runs, or is to. */
-pmix_proc_state_t root_facts_state(pid_t pid, enum pmi_phase pmi);
 
 /* root_survey.c */
 int  root_survey(void *host, unsigned id, const void *job, int node, bool usage);

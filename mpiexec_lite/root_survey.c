@@ -3,6 +3,7 @@
 #include "mpiexec_lite/root_impl.h"
 
 #include "mpiexec_lite/census.h"
+#include "mpiexec_lite/rank_states.h"
 
 #include <stdlib.h>
 
@@ -51,7 +52,7 @@ static int take_rank(struct root_job *j, unsigned id, int position, const struct
                      struct err *e)
 {
     struct root *r = j->root;
-    struct fact_seen seen = { x->pid, root_facts_state(x->pid, x->pmi) };
+    struct fact_seen seen = { x->pid, rank_lives_as(x->pid, x->pmi) };
 
     if (x->index < 0 || x->index >= j->launch.size ||
         r->positions[placement_node(&j->bundle.place, x->index)] != position)

@@ -103,6 +103,8 @@ struct ext_end {                         /* of a process */
     bool        aborted;                 /* it had called abort */
     bool        commanded;               /* its end was ordered */
 };
+/* The state it has from then on. */
+pmix_proc_state_t ext_end_state(const struct ext_end *how);
 /* The first ranks of a job are started; then all of them are. */
 void ext_job_started(struct ext *x, const char *job);
 void ext_job_launched(struct ext *x, const char *job);

@@ -40,6 +40,8 @@ struct find_wants {                  /* zeroed: nothing was said; strings are bo
     const char *nspace;              /* PMIX_SERVER_NSPACE */
     const char *host;                /* PMIX_SERVER_HOSTNAME */
     pid_t       pid;                 /* PMIX_SERVER_PIDINFO */
+    const char *session_folder;      /* PMIX_SERVER_TMPDIR, PMIX_SYSTEM_TMPDIR: where entries */
+    const char *system_folder;       /* are; NULL: as their variables say, or the usual ones */
     bool        to_system, system_first;
     const char *order;               /* of 7: one of these words, or both with a comma */
     unsigned    tries;               /* PMIX_CONNECT_MAX_RETRIES, after the first */

@@ -68,7 +68,8 @@ struct link {
 
 /* To the server of the rank that this process is.  NULL and *status. */
 struct link *link_open_rank(pmix_status_t *status);
-/* As a tool over a connected descriptor, which is taken; name: wanted, or NULL; server: what
+/* As a tool over a connected descriptor, which is taken; name: wanted, "" and
+ * PMIX_RANK_UNDEF: any; server: what
  * its entry calls it ("": the server says). */
 struct link *link_open_tool(int fd, const pmix_proc_t *name, const char *server,
                             pmix_status_t *status, struct err *e);

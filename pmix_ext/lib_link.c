@@ -134,8 +134,10 @@ static int say_hello(struct client *c, void *user, struct err *e)
     int rc;
 
     call_start(&k, c, "pmix-tool-connect");
-    if (h->name)
+    if (*h->name->nspace)
         msg_str(&k.req, "name", h->name->nspace);
+    if (h->name->rank != PMIX_RANK_UNDEF)
+        msg_int(&k.req, "rank", h->name->rank);
     msg_str(&k.req, "version", VERSION);
     rc = call_run(&k, e);
     p = k.reply ? msg_find(&k.reply->m, "status") : NULL;

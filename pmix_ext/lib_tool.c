@@ -8,15 +8,27 @@
 
 /* --- opening ----------------------------------------------------------- */
 
-/* The name a tool asks for, or NULL. */
-static const pmix_proc_t *wanted_name(const pmix_info_t *infos, size_t n, pmix_proc_t *name)
+/* The name and rank a tool asks for; "" and PMIX_RANK_UNDEF: none. */
+static pmix_status_t wanted_name(const pmix_info_t *infos, size_t n, pmix_proc_t *name,
+                                 struct err *e)
 {
     const pmix_value_t *v = attr_find(infos, n, PMIX_TOOL_NSPACE);
+    const pmix_value_t *r = attr_find(infos, n, PMIX_TOOL_RANK);
+    pmix_status_t rc = PMIX_SUCCESS;
+    long long rank = 0;
 
-    if (!v || v->type != PMIX_STRING || !v->data.string)
-        return NULL;
-    PMIX_LOAD_PROCID(name, v->data.string, 0);
-    return name;
+    PMIX_LOAD_PROCID(name, v && v->type == PMIX_STRING ? v->data.string : NULL, PMIX_RANK_UNDEF);
+    if (r && r->type == PMIX_PROC_RANK)
+        rank = r->data.rank;
+    else if (r)
+        PMIX_VALUE_GET_NUMBER(rc, r, rank, long long);
+    if (rc != PMIX_SUCCESS || rank < 0 || rank >= PMIX_RANK_VALID) {
+        err_set(e, ERR_INVALID_ARG, "%s: a rank is wanted", PMIX_TOOL_RANK);
+        return PMIX_ERR_BAD_PARAM;
+    }
+    if (r)
+        name->rank = (pmix_rank_t)rank;
+    return PMIX_SUCCESS;
 }
 
 static struct link *open_found(const struct found *f, const pmix_info_t *infos, size_t n,
@@ -27,11 +39,14 @@ static struct link *open_found(const struct found *f, const pmix_info_t *infos, 
 
     if (f->how == FOUND_RANK)
         return link_open_rank(status);
+    *status = wanted_name(infos, n, &name, e);
+    if (*status != PMIX_SUCCESS)
+        return NULL;
     *status = PMIX_ERR_UNREACH;
     fd = find_connect(f, e);
     if (fd < 0)
         return NULL;
-    return link_open_tool(fd, wanted_name(infos, n, &name), f->at.nspace, status, e);
+    return link_open_tool(fd, &name, f->at.nspace, status, e);
 }
 
 static struct link *open_tool(const pmix_info_t *infos, size_t n, pmix_status_t *status)

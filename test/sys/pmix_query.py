@@ -12,8 +12,8 @@ from pmixlib import *
 NS, RANK, NODE, HOSTNAME = "pmix.nspace", "pmix.rank", "pmix.nodeid", "pmix.hname"
 TABLE, LOCAL_TABLE, PROCS = "pmix.qry.ptable", "pmix.qry.lptable", "pmix.lprocs"
 NOT_FOUND, NOT_SUPPORTED, BAD_PARAM, MISMATCH, TIMEOUT, NO_JOB = -46, -47, -27, -18, -24, -44
-RUNNING, CONNECTED, TERMINATED, BY_SIGNAL, NO_SYNC, LOST, ABORTED, NON_ZERO = \
-    5, 6, 20, 54, 55, 56, 58, 62
+RUNNING, CONNECTED, TERMINATED, BY_ORDER, BY_SIGNAL, NO_SYNC, LOST, ABORTED, NON_ZERO = \
+    5, 6, 20, 51, 54, 55, 56, 58, 62
 
 ALONE = []
 FLAT = ["-launcher", "fork", "-hosts", "h[0-3]:2", "-tree-width", "0"]
@@ -192,6 +192,21 @@ def states(options):
     same(answer(tool, "pmix.proc.state", job, rank_(2)), BY_SIGNAL, "state by its own key")
     same(answer(tool, "pmix.qry.jst", job), 0, "the job goes on")
     ranks.end()
+    ranks.job.finish()
+
+
+@places("R10-13: a rank that was killed by an order is told from one that a signal has ended")
+def commanded(options):
+    ranks = Ranks(*options, "-disable-auto-cleanup", "-n", 3)
+    tool = Tool(ranks.job)
+    good(tool.call("pmix-job-control", targets=[proc(ranks.jobid, 1)],
+                   directives=[info("pmix.jctrl.kill", "BOOL", True)]))
+    ranks.end(2, signo=9)
+
+    def seen():
+        return [p["state"] for p in answer(tool, TABLE, ns(ranks.jobid))]
+    wait_for(lambda: seen() == [CONNECTED, BY_ORDER, BY_SIGNAL], f"the states: {seen()}")
+    ranks.end(0)
     ranks.job.finish()
 
 
