@@ -161,6 +161,11 @@ void fences_clear(struct ext *x);
 void names_clear(struct ext *x);
 void spawns_clear(struct ext *x);
 
+/* An argument that names processes, as malloc'ed array, where "local_node" and "local_peers" are
+ * the ranks that they mean to who asks; none: 0 of them.  The status, and e; *procs is the
+ * caller's either way. */
+pmix_status_t ext_take_procs(const struct session *s, const struct value *text, const char *what,
+                             pmix_proc_t **procs, size_t *n, struct err *e);
 /* The node that the caller is on; -1: none that has ranks. */
 int session_node(const struct session *s);
 

@@ -7,10 +7,10 @@
 #include "pmix_ext/serve.h"
 
 #include "pmix_ext/support.h"
-#include "pmix_ext/value.h"
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { CONTROL_TARGETS, CONTROL_DIRECTIVES };
@@ -20,7 +20,7 @@ enum { ORDERS = 16 };                    /* directives that do something, of one
 
 struct control {                         /* one pmix-job-control */
     struct session  *s;
-    pmix_proc_t     *targets;
+    pmix_proc_t     *targets;            /* owned */
     size_t           ntargets;
     struct infos     directives;
     struct ext_order orders[ORDERS];
@@ -248,20 +248,18 @@ enum outcome ext_job_control(struct request *rq, struct err *e)
     const struct value *targets = &rq->arg[CONTROL_TARGETS];
     const struct value *directives = &rq->arg[CONTROL_DIRECTIVES];
     struct control c = { .s = session_of(rq, e) };
-    pmix_status_t status = PMIX_ERR_BAD_PARAM;
-    void *v = NULL;
+    pmix_status_t status;
 
     if (!c.s)
         return ext_refuse(rq, PMIX_ERR_NOMEM);
     name_who(&c);
-    if ((!targets->s || value_decode_array(PMIX_PROC, targets->s, targets->len, "targets", &v,
-                                           &c.ntargets, e) == 0) &&
-        infos_take(&c.directives, directives->s, directives->len, "directives", e) == 0) {
-        c.targets = v;
+    status = ext_take_procs(c.s, targets, "targets", &c.targets, &c.ntargets, e);
+    if (status == PMIX_SUCCESS)
+        status = directives_read(&c.directives, directives->s, directives->len, "directives", e);
+    if (status == PMIX_SUCCESS)
         status = run(&c, e);
-    }
     infos_clear(&c.directives);
-    value_free_array(PMIX_PROC, v, v ? c.ntargets : 0);
+    free(c.targets);
     reply_text(rq, CONTROL_RESULTS_OUT, "[]", 2);
     return status == PMIX_SUCCESS ? REPLY : ext_refuse(rq, status);
 }

@@ -392,15 +392,14 @@ static enum outcome take_procs(struct request *rq, struct pull *p, struct err *e
 {
     const struct value *text = &rq->arg[PULL_PROCS];
     pmix_proc_t *procs;
-    enum outcome o;
     size_t n;
+    pmix_status_t status = ext_take_procs(p->session, text, "procs", &procs, &n, e);
+    enum outcome o = status == PMIX_SUCCESS ? check_procs(rq, p, procs, n, e)
+                                            : ext_refuse(rq, status);
 
-    if (value_decode_array(PMIX_PROC, text->s, text->len, "procs", (void **)&procs, &n, e) < 0)
-        return ext_refuse(rq, PMIX_ERR_BAD_PARAM);
-    o = check_procs(rq, p, procs, n, e);
     if (o == REPLY)
         o = take_ranks(rq, p, procs, n, e);
-    value_free_array(PMIX_PROC, procs, n);
+    free(procs);
     return o;
 }
 

@@ -113,7 +113,7 @@ struct targets {
     pmix_proc_t  *procs;     /* owned; all ranks: one with the wildcard */
     size_t        n;
 };
-/* NSPACE, NSPACE:0,3-5, :0-3, or NULL: all ranks of the only job.  0, or the exit status. */
+/* NSPACE, NSPACE:0,3-5, :0-3, :*, :@node, or NULL: all ranks of the only job.  0, or the exit status. */
 int  tool_targets(const char *text, struct targets *out);
 void targets_clear(struct targets *t);
 

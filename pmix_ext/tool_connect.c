@@ -1,6 +1,8 @@
 /* tool_connect.c - which server, and which jobs of it, are meant. */
 #include "pmix_ext/tool.h"
 
+#include "pmix_ext/words.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -237,6 +239,16 @@ static int read_ranks(const char *text, struct targets *t)
     return 0;
 }
 
+/* Ranks that are one word. */
+static int one_word(struct targets *t, pmix_rank_t rank)
+{
+    t->procs = PMIx_Proc_create(1);
+    if (!t->procs)
+        return tool_fail(STATUS_FAILED, "out of memory");
+    PMIX_LOAD_PROCID(&t->procs[t->n++], t->nspace, rank);
+    return 0;
+}
+
 int tool_targets(const char *text, struct targets *out)
 {
     size_t n = text ? strcspn(text, ":") : 0;
@@ -251,17 +263,16 @@ int tool_targets(const char *text, struct targets *out)
         status = only_job(out->nspace);
     if (status)
         return status;
-    if (text && text[n] && read_ranks(text + n + 1, out) < 0) {
-        targets_clear(out);
-        return tool_fail(STATUS_USAGE, "'%s': ranks are like 0,3-5", text + n + 1);
-    }
-    if (!out->n) {
-        out->procs = PMIx_Proc_create(1);
-        if (!out->procs)
-            return tool_fail(STATUS_FAILED, "out of memory");
-        PMIX_LOAD_PROCID(&out->procs[out->n++], out->nspace, PMIX_RANK_WILDCARD);
-    }
-    return 0;
+    if (!text || !text[n])
+        return one_word(out, PMIX_RANK_WILDCARD);
+    for (const struct word *w = words_rank; w->text; w++)
+        if (!strcmp(w->text, text + n + 1))
+            return one_word(out, (pmix_rank_t)w->number);
+    if (read_ranks(text + n + 1, out) == 0)
+        return 0;
+    targets_clear(out);
+    return tool_fail(STATUS_USAGE, "'%s': ranks are like 0,3-5, or *, or @node (those of the "
+                     "server's node)", text + n + 1);
 }
 
 void targets_clear(struct targets *t)

@@ -56,8 +56,8 @@ static const struct tool_option top_options[] = {
     { NULL, 0, NULL, NULL }
 };
 
-#define JOBS "NSPACE is a job's name, RANKS are like 0,3-5; without them it is all ranks of " \
-             "the only job."
+#define JOBS "NSPACE is a job's name, RANKS are like 0,3-5, or * (all), or @node (those of the " \
+             "launcher's node); without them it is all ranks of the only job."
 
 const struct tool_command tool_commands[] = {
     { "servers", "", "List the servers of this host that tools can connect to.", NULL, NULL,

@@ -281,6 +281,8 @@ def signals(options):
     ask(job, "signal", 12)
     job.wait_text("USR2\n", 3)
     same(job.text().count(b"USR1\n"), 2, "those who were meant")
+    ask(job, "signal", 12, ":*")         # R10-10: all, as a word
+    job.wait_text("USR2\n", 6)
     ask(job, "signal", "NONSENSE", status=USAGE)
     ask(job, "signal", "USR1", ":7", status=FAILED)
     ask(job, "signal", "USR1", "nosuchjob", status=FAILED)
