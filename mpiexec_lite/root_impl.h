@@ -201,6 +201,7 @@ void root_events_ended(struct root_job *j);      /* nothing is left of it */
 /* root_control.c */
 struct ext_order;
 struct root_job *root_job_by_id(struct root *r, const char *id);       /* or NULL */
+bool root_cleanup(void *host, const char *job, int rank, const struct ext_cleanup *x);
 bool root_order(void *host, const char *job, int rank, const struct ext_order *order);
 
 /* root_look.c */

@@ -28,6 +28,14 @@ struct ext_order {                       /* pmix-job-control */
     const char *who;                     /* has given it, for people */
 };
 
+/* What a rank wants removed on its node when it ends (PMIX_REGISTER_CLEANUP, ...): absolute
+ * paths, and names in folders that stay, each list with commas, borrowed; NULL: none. */
+struct ext_cleanup {
+    const char *files, *folders, *ignore;
+    bool        recursive, empty, leave_top;
+    bool        whole_job;               /* when all ranks of its job there have ended */
+};
+
 struct ext_file {
     bool            there;
     long long       size;
@@ -51,6 +59,9 @@ struct ext_ops {
     /* Have that done to a rank of a job, or (-1) to all of it.  False: there is no such, or it
      * has ended. */
     bool (*order)(void *host, const char *job, int rank, const struct ext_order *order);
+    /* What that rank of a job wants removed; NULL: never.  False: it has ended, or there is no
+     * memory. */
+    bool (*cleanup)(void *host, const char *job, int rank, const struct ext_cleanup *what);
     /* Look at a file of a node (-1: of the launcher's host, which has no ranks), and say by
      * ext_looked what there was.  NULL: never. */
     void (*look)(void *host, int node, unsigned number, const char *path);

@@ -39,6 +39,7 @@ struct session {                         /* what the layer knows of a connection
     size_t       nregistrations, last_registration;  /* how many; the last id */
     TAILQ_HEAD(, monitor) monitors;      /* owned: pmix-monitor */
     size_t       nmonitors;
+    unsigned     ncleanups;              /* that it has asked for */
     unsigned long long missed;           /* events that were dropped, and not told yet */
     STAILQ_HEAD(, own_name) own_names;   /* owned: published until the connection ends */
     int          owner;                  /* of a tool that has published: below 0 */

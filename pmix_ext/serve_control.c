@@ -4,7 +4,7 @@
  * A rank may give orders to its own job and to jobs that it is connected to, a tool to all
  * jobs here: both are of one user, or the tool is root's.  All directives are understood
  * before the first is carried out. */
-#include "pmix_ext/serve.h"
+#include "pmix_ext/serve_cleanup.h"
 
 #include "pmix_ext/support.h"
 
@@ -25,6 +25,7 @@ struct control {                         /* one pmix-job-control */
     struct infos     directives;
     struct ext_order orders[ORDERS];
     size_t           norders;
+    struct ext_cleanup cleanup;
     char             who[LIMIT_JOBID + 40];
 };
 
@@ -37,8 +38,7 @@ static const char *const known[] = { PMIX_JOB_CTRL_ID, NULL };
 static const char *const unsupported[] = {
     PMIX_JOB_CTRL_RESTART, PMIX_JOB_CTRL_CHECKPOINT, PMIX_JOB_CTRL_CHECKPOINT_EVENT,
     PMIX_JOB_CTRL_CHECKPOINT_SIGNAL, PMIX_JOB_CTRL_CHECKPOINT_METHOD, PMIX_JOB_CTRL_PROVISION,
-    PMIX_JOB_CTRL_PROVISION_IMAGE, PMIX_JOB_CTRL_PREEMPTIBLE, PMIX_REGISTER_CLEANUP,
-    PMIX_REGISTER_CLEANUP_DIR, NULL
+    PMIX_JOB_CTRL_PROVISION_IMAGE, PMIX_JOB_CTRL_PREEMPTIBLE, NULL
 };
 
 static pmix_status_t add_order(struct control *c, enum ext_order_kind kind, int signo,
@@ -88,6 +88,10 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 
 bool control_attribute(size_t i, const char **key, pmix_data_type_t *type)
 {
+    const size_t nknown = sizeof known / sizeof *known - 1;
+
+    if (i >= KINDS + nknown)
+        return cleanup_attribute(i - KINDS - nknown, key, type);
     if (i >= KINDS)
         return attribute_at(known, i - KINDS, key, type);
     attribute_standard(kinds[i].key, key, type);
@@ -112,6 +116,8 @@ static pmix_status_t take_directive(struct control *c, const pmix_info_t *info, 
         err_set(e, ERR_OTHER, "there is nothing to cancel: orders are carried out at once");
         return PMIX_ERR_NOT_FOUND;
     }
+    if (cleanup_is(info->key))
+        return cleanup_take(&c->cleanup, info, e);
     if (is_among(info->key, known) ||
         (!(info->flags & PMIX_INFO_REQD) &&
          !is_among(info->key, unsupported)))
@@ -128,7 +134,7 @@ static pmix_status_t take_directives(struct control *c, struct err *e)
         if (status != PMIX_SUCCESS)
             return status;
     }
-    if (c->norders)
+    if (c->norders || cleanup_asked(&c->cleanup))
         return PMIX_SUCCESS;
     err_set(e, ERR_INVALID_ARG, "no directive says what to do");
     return PMIX_ERR_BAD_PARAM;
@@ -229,7 +235,9 @@ static pmix_status_t run(struct control *c, struct err *e)
         status = default_targets(c, &own, e);
     if (status == PMIX_SUCCESS)
         status = check_targets(c, e);
-    if (status == PMIX_SUCCESS)
+    if (status == PMIX_SUCCESS && cleanup_asked(&c->cleanup))
+        status = cleanup_begin(c->s, &c->cleanup, c->targets, c->ntargets, e);
+    if (status == PMIX_SUCCESS && c->norders)
         status = carry_out(c, e);
     c->targets = given;
     return status;

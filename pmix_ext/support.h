@@ -19,7 +19,7 @@ struct function_support {
 };
 extern const struct function_support functions_supported[];
 
-attribute_fn get_attribute, fence_attribute, publish_attribute, lookup_attribute,
+attribute_fn cleanup_attribute, get_attribute, fence_attribute, publish_attribute, lookup_attribute,
     spawn_attribute, log_attribute, register_attribute, notify_attribute, control_attribute,
     monitor_attribute, pull_attribute;
 

@@ -579,6 +579,11 @@ def launcher(options):
                        env=environment(new_mark(), env), stdin=subprocess.DEVNULL,
                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=LIMIT)
     same((r.returncode, r.stdout, r.stderr), (7, b"started\n" * 3, b"here\n" * 3), "its end")
+    for words in ["3"], ["0", "true"], ["3x", "true"], ["-1", "true"], ["", "true"], ["9" * 30, "true"]:
+        r = subprocess.run([out, *words], env=environment(new_mark(), env), capture_output=True,
+                           stdin=subprocess.DEVNULL, timeout=LIMIT)
+        same((r.returncode, r.stdout), (2, b""), words)
+        need(b"usage: launcher RANKS" in r.stderr, words, r.stderr)
     end()
     same(job.finish().status, 0, "the other job's")
 
