@@ -110,7 +110,7 @@ pmix_status_t cleanup_begin(struct session *s, struct ext_cleanup *c, const pmix
     pmix_status_t status;
 
     if (s->who.tool || !x->ops.cleanup) {
-        err_set(e, ERR_OTHER, "only ranks have something removed at their end");
+        err_set(e, ERR_OTHER, PMIX_REGISTER_CLEANUP ": only ranks have something removed");
         return PMIX_ERR_NOT_SUPPORTED;
     }
     status = check_length(PMIX_CLEANUP_IGNORE, c->ignore, e);
