@@ -229,7 +229,7 @@ def refused():
         ([all_], [PAUSE] * 17, BAD_PARAM, "more than 16"),
         ([proc("nobody", 0)], [PAUSE], NOT_FOUND, "targets[0]"),
         ([all_, proc(name, 2)], [PAUSE], NOT_FOUND, "targets[1]"),
-        ([proc(name, "local_node")], [PAUSE], NOT_SUPPORTED, "rank"),
+        ([proc(name, "undef")], [PAUSE], NOT_SUPPORTED, "rank"),
         ([], [PAUSE], BAD_PARAM, "no job of its own"),
     ]
     for targets, directives, status, text in cases:
