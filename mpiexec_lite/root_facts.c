@@ -37,12 +37,11 @@ static pmix_status_t job_status(const struct launch *l)
 
 /* --- facts ------------------------------------------------------------- */
 
-static bool fact_job(void *host, size_t i, struct fact_job *out)
+static bool describe(struct root *r, struct root_jobs *jobs, size_t i, struct fact_job *out)
 {
-    struct root *r = host;
     struct root_job *j;
 
-    TAILQ_FOREACH(j, &r->jobs, in_root)
+    TAILQ_FOREACH(j, jobs, in_root)
         if (j->launch.ranks && !i--)
             break;
     if (!j)
@@ -54,9 +53,29 @@ static bool fact_job(void *host, size_t i, struct fact_job *out)
                               .napps = (int)j->bundle.plan.napps,
                               .nruns = j->bundle.place.nruns, .began = j->since,
                               .ending = j->launch.ending, .status = job_status(&j->launch) };
-    if (j->launch.deadline > 0)
+    if (j->recorded) {
+        out->ended = j->ended_at;
+        out->exit_code = j->exit_code;
+        if (j->exit_code && !j->launch.ending)
+            out->status = PMIX_ERR_JOB_NON_ZERO_TERM;
+    } else if (j->launch.deadline > 0) {
         out->remaining = j->launch.deadline - root_now(r);
+    }
     return true;
+}
+
+static bool fact_job(void *host, size_t i, struct fact_job *out)
+{
+    struct root *r = host;
+
+    return describe(r, &r->jobs, i, out);
+}
+
+static bool fact_ended(void *host, size_t i, struct fact_job *out)
+{
+    struct root *r = host;
+
+    return describe(r, &r->records, i, out);
 }
 
 static bool fact_run(void *host, const void *job, size_t i, struct fact_run *out)
@@ -79,7 +98,7 @@ static void fact_rank(void *host, const void *job, int rank, struct fact_rank *o
     (void)host;
     *out = (struct fact_rank){ .pid = s->pid > 0 ? s->pid : 0, .state = rank_state_of(s, j->launch.ending),
                                .ended = s->ended,
-                               .here = crew_rank((struct crew *)(uintptr_t)&j->crew, rank) };
+                               .here = !j->recorded && crew_rank((struct crew *)(uintptr_t)&j->crew, rank) };
     if (s->ended)
         out->exit_code = s->forgiven ? s->code : shell_status(s->wstatus);
 }
@@ -93,11 +112,13 @@ static struct known *known(struct root_job *j, size_t app)
     struct buf dir = BUF_INIT;
     struct known *k;
 
-    if (!j->known)
+    if (!j->known && !j->recorded)
         j->known = calloc(j->bundle.plan.napps, sizeof *j->known);
     if (!j->known)
         return NULL;
     k = &j->known[app];
+    if (j->recorded)
+        return k;
     if (!k->path && !plan_is_single(&j->bundle.plan))
         k->path = crew_path(&j->crew, app, cwd);
     if (!k->wdir) {
@@ -144,7 +165,7 @@ static bool fact_node(void *host, int i, struct fact_node *out)
 }
 
 const struct fact_ops root_facts = {
-    .job = fact_job, .run = fact_run, .app = fact_app, .node = fact_node, .rank = fact_rank,
+    .job = fact_job, .ended = fact_ended, .run = fact_run, .app = fact_app, .node = fact_node, .rank = fact_rank,
     .survey = root_survey, .survey_stop = root_survey_stop,
 };
 
@@ -154,6 +175,12 @@ void root_facts_program(struct root_job *j, size_t app, const char *path, size_t
 
     if (k && !k->path && !memchr(path, '\0', len))
         k->path = strndup(path, len);
+}
+
+void root_facts_settle(struct root_job *j)
+{
+    for (size_t a = 0; a < j->bundle.plan.napps; a++)
+        known(j, a);
 }
 
 void root_facts_clear(struct root_job *j)

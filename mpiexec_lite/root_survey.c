@@ -173,6 +173,8 @@ int root_survey(void *host, unsigned id, const void *job, int node, bool usage)
     struct root_job *j = (struct root_job *)(uintptr_t)job;
     struct root_survey *s;
 
+    if (j->recorded)
+        return 0;
     if (node < 0 || node == r->node.args.index)
         survey_here(j, id, usage);
     s = calloc(1, sizeof *s);

@@ -126,6 +126,8 @@ void ext_rank_ended(struct ext *x, const struct ext_rank *r, const struct ext_en
 /* It has gone with its node, which is told before. */
 void ext_rank_lost(struct ext *x, const struct ext_rank *r);
 void ext_node_lost(struct ext *x, const char *node);
+/* Nothing is known of it any more, not even a record (facts.h). */
+void ext_job_forgotten(struct ext *x, const char *job);
 /* All its ranks have ended, with this exit status as a whole. */
 void ext_job_ended(struct ext *x, const char *job, int status);
 

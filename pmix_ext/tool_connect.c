@@ -1,6 +1,7 @@
 /* tool_connect.c - which server, and which jobs of it, are meant. */
 #include "pmix_ext/tool.h"
 
+#include "pmix_ext/lite_keys.h"
 #include "pmix_ext/words.h"
 
 #include <limits.h>
@@ -158,10 +159,10 @@ pmix_status_t tool_ask(const char *key, const char *nspace, const pmix_info_t *q
 
 /* --- jobs -------------------------------------------------------------- */
 
-pmix_status_t tool_list_jobs(char ***jobs)
+static pmix_status_t list(const char *key, char ***jobs)
 {
     pmix_value_t v;
-    pmix_status_t status = tool_ask(PMIX_QUERY_NAMESPACES, NULL, NULL, 0, &v);
+    pmix_status_t status = tool_ask(key, NULL, NULL, 0, &v);
 
     *jobs = NULL;
     if (status != PMIX_SUCCESS)
@@ -170,6 +171,16 @@ pmix_status_t tool_list_jobs(char ***jobs)
         *jobs = PMIx_Argv_split(v.data.string, ',');
     PMIX_VALUE_DESTRUCT(&v);
     return PMIX_SUCCESS;
+}
+
+pmix_status_t tool_list_jobs(char ***jobs)
+{
+    return list(PMIX_QUERY_NAMESPACES, jobs);
+}
+
+pmix_status_t tool_list_ended(char ***jobs)
+{
+    return list(LITE_JOBS_ENDED, jobs);
 }
 
 int tool_jobs(char ***jobs)

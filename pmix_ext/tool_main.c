@@ -11,6 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
+static const struct tool_option ps_options[] = {
+    { "all", OPT_ALL, NULL, "Jobs that have ended as well, as far as the server has kept them." },
+    { NULL, 0, NULL, NULL }
+};
+
 static const struct tool_option query_options[] = {
     { "local", OPT_LOCAL, NULL, "Only ranks of the server's node." },
     { NULL, 0, NULL, NULL }
@@ -62,7 +67,7 @@ static const struct tool_option top_options[] = {
 const struct tool_command tool_commands[] = {
     { "servers", "", "List the servers of this host that tools can connect to.", NULL, NULL,
       0, 0, TOOL_ALONE, tool_servers },
-    { "ps", "[NSPACE]", "List jobs and their ranks.", NULL, NULL, 0, 1, 0, tool_ps },
+    { "ps", "[NSPACE]", "List jobs and their ranks.", NULL, ps_options, 0, 1, 0, tool_ps },
     { "query", "KEY... [QUALIFIER=VALUE...]", "Ask for the values of keys.",
       "A key is a name of the PMIx standard (PMIX_QUERY_NAMESPACES, or query_namespaces) or its "
       "string (pmix.qry.ns). Qualifiers hold for all keys; the same one may be given again. "

@@ -391,6 +391,53 @@ def spawn(options):
     same(job.finish().status, 0, "the first job is undisturbed")
 
 
+@rows([(f"ps --all: jobs that have ended, while the launcher goes on, {where}", options)
+       for where, options in PLACES])
+def ps_all(options):
+    job, end = waiting(options)
+    names = [ask(job, "spawn", "--detach", "-n", n, "sh", "-c", f"exit {code}").strip()
+             for n, code in ((2, 0), (3, 5))]
+    def ended():
+        said = ask_json(job, "query", "lite.jobs.ended")["results"][0].get("value", "").split(",")
+        return names == [n for n in names if n in said]
+    wait_for(ended, "both have ended")
+    same([x["nspace"] for x in ask_json(job, "ps")["jobs"] if x["nspace"] in names], [], "ps")
+    jobs = {x["nspace"]: x["ranks"] for x in ask_json(job, "ps", "--all")["jobs"]}
+    same([[(r["rank"], r["exit"]) for r in jobs[n]][:1] + [len(jobs[n])] for n in names],
+         [[(0, 0), 2], [(0, jobs[names[1]][0]["exit"]), 3]], "ps --all")
+    need(any(r["exit"] == 5 and r["state"] == "term-non-zero" for r in jobs[names[1]]), "how", jobs)
+    need(all(r["program"].endswith("sh") and r["pid"] for n in names for r in jobs[n]),
+         "program and pid", jobs)
+    for name, code, state, status in ((names[0], 0, 20, 0), (names[1], 5, 50, -187)):
+        r = ask_json(job, "query", "pmix.qry.nsinfo", "pmix.qry.jst", f"nspace={name}")["results"]
+        told = {i["key"]: i["value"] for i in r[0]["value"]["array"][0]["value"]["array"]}
+        same((told["pmix.exit.code"], told["lite.job.state"], r[1]["value"]), (code, state, status),
+             told)
+        need(told["lite.job.began"] <= told["lite.job.ended"], "times", told)
+    end()
+    same(job.finish().status, 0, "the first job")
+
+
+@test("the records of jobs that have ended are bounded: the latest count")
+def ps_all_bounded():
+    job, end = waiting([])
+    tool = Tool(job)
+    def spawned():
+        return tool.call("pmix-spawn", apps=[{"cmd": "true", "argv": ["true"],
+                                              "maxprocs": 1}])["nspace"]
+    names = [spawned() for _ in range(70)]
+    def records():
+        r = tool.call("pmix-query", queries=[query("lite.jobs.ended")])
+        return results(r)[0][2].split(",")
+    wait_for(lambda: names[-1] in records() and len(records()) == 64, "the latest")
+    need(set(records()) <= set(names) and names[0] not in records(), "the first are forgotten")
+    r = tool.call("pmix-query", queries=[query("pmix.qry.jst", qualifiers=[
+        info("pmix.nspace", "STRING", names[0])])])
+    same(results(r)[0][2], {"status": -44}, "and answered as unknown")
+    end()
+    job.finish()
+
+
 @test("spawn: the first rank reads what comes, a megabyte of it, and its end")
 def spawn_stdin():
     job, end = waiting([])
