@@ -306,8 +306,11 @@ def example():
     for r in children.values():
         r.call("finalize")
         r.end()
-    wait_for(lambda: answer(tool, "pmix.qry.ns") == ranks.jobid, "the spawned job is forgotten")
-    same(answer(tool, TABLE, ns(child)), {"status": NO_JOB}, "its table")
+    wait_for(lambda: answer(tool, "pmix.qry.ns") == ranks.jobid, "the spawned job has ended")
+    same([p["state"] for p in answer(tool, TABLE, ns(child))], [TERMINATED] * 8, "its record")
+    need(all(p["nspace"] == ranks.jobid for p in answer(tool, PROCS, node(5))),
+         "it has no processes any more")
+    same(answer(tool, TABLE, ns(child + "x")), {"status": NO_JOB}, "of a job that never was")
     ended(ranks)
 
 
