@@ -7,6 +7,7 @@
 
 /* Sent to one connection in one go, however fast it reads: others have their turn then. */
 enum { PARTS_TURN = 32 };
+enum { FRAME_REST = 512 };               /* bytes of a frame that are not the array: mostly fewer */
 static const double NEXT_TURN = 0.0002;  /* seconds: at once, but after the others */
 
 struct parts {
@@ -66,6 +67,7 @@ static int make_frame(struct request *rq, int field, const struct buf *elements,
         msg_str(m, "more", "TRUE");
     msg_bytes(m, rq->cmd->fields[field].name[WIRE_2][0], buf_bytes(elements), elements->len);
     buf_reset(out);
+    buf_room(out, elements->len + FRAME_REST);
     return wire_v2.format(m, LIMIT_FRAME_LINK, out, e);
 }
 

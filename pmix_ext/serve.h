@@ -121,7 +121,7 @@ enum outcome ext_refuse(struct request *rq, int status);
  * the reference.  REPLY, or FAILED: no memory. */
 enum outcome reply_json(struct request *rq, int field, json_t *value, struct err *e);
 
-/* serve_iof.c: a connection ends; it can take more. */
+/* serve_iof.c, serve_iof_send.c: a connection ends; it can take more. */
 void iof_forget(struct session *s);
 void iof_drained(struct session *s);
 /* serve_push.c */

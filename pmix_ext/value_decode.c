@@ -17,29 +17,6 @@ static int open_one(struct in *in)
                    VALUE_DEPTH);
 }
 
-void *grow(struct growing *g)
-{
-    enum { FIRST = 4 };
-    size_t room = g->room ? 2 * g->room : FIRST;
-    void *to;
-
-    if (g->n == g->room) {
-        to = reallocarray(g->at, room, g->size);
-        if (!to)
-            return NULL;
-        g->at = to;
-        g->room = room;
-    }
-    return memset(g->at + g->n++ * g->size, 0, g->size);
-}
-
-void *grown(const struct growing *g)
-{
-    void *exact = g->n < g->room ? reallocarray(g->at, g->n, g->size) : NULL;
-
-    return exact ? exact : g->at;
-}
-
 int take_elements(const struct type *t, struct growing *g, struct in *in)
 {
     bool first = true;
@@ -135,10 +112,10 @@ static int take_list(const struct field *f, char *record, struct in *in)
 
 /* A value's, or an array's, besides its type. */
 static const struct field value_fields[] = {
-    { .name = "value", .holds = HOLDS_MEMBERS }, { 0 }
+    { FIELD_NAMED(value), .holds = HOLDS_MEMBERS }, { 0 }
 };
 static const struct field array_fields[] = {
-    { .name = "array", .holds = HOLDS_MEMBERS }, { 0 }
+    { FIELD_NAMED(array), .holds = HOLDS_MEMBERS }, { 0 }
 };
 
 /* An object that is being read. */
@@ -320,14 +297,18 @@ static int take_rest(struct object *o, struct in *in)
 
 static int take_object(const struct field *fields, void *to, struct in *in)
 {
-    struct object o = { .fields = fields, .next = fields, .to = to };
-    bool first = true;
+    struct object o = { .fields = fields, .to = to };
     int more = 1, rc = 0;
+    bool first;
 
     if (in->r.kind != KIND_OBJECT)
         return value_not_a("an object", in);
-    for (; rc == 0 && more > 0; first = false) {
-        if (o.next->name && reader_has_member(&in->r, first, o.next->name))
+    o.next = take_run(fields, to, &in->r);
+    if (!o.next->name && reader_has(&in->r, '}'))
+        return 0;
+    o.seen = bit(&o, o.next) - 1;
+    for (first = o.next == fields; rc == 0 && more > 0; first = false) {
+        if (o.next->length && reader_has_member(&in->r, first, o.next->text, o.next->length))
             rc = take_named(&o, o.next, in);
         else if ((more = reader_member(&in->r, first)) > 0)
             rc = take_member(&o, in);

@@ -402,7 +402,7 @@ def names():
     for name in "watch-2", a.nspace, mine.split(",")[0]:
         r = d.call("pmix-tool-connect", name=name)
         same((r["rc"] != 0, r["status"]), (True, EXISTS), f"{name} is taken: {r}")
-    for name in "a b", "x=y", "x" * 64:
+    for name in "a b", "x=y", "x" * 64, "a\x1b[2J", "a\x7f", "a\u0085", "a\\n":
         same(d.call("pmix-tool-connect", name=name)["status"], BAD_PARAM, name)
     c.close()
 
