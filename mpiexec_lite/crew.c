@@ -104,6 +104,25 @@ static void rank_ended(struct crew *c, struct rank *r, int wstatus)
     r->pid = 0;
     r->adopted = false;
     member_ended(m);
+    cleanups_begin(&c->cleanups, r->rank, &c->node->cleanups);
+}
+
+void crew_cleanup_all(struct crew *c)
+{
+    for (int i = 0; i < c->n; i++)       /* of one whose end nobody has seen */
+        cleanups_begin(&c->cleanups, c->ranks[i].rank, &c->node->cleanups);
+    cleanups_begin(&c->cleanups, CLEANUP_WHOLE_JOB, &c->node->cleanups);
+}
+
+int crew_cleanup(struct crew *c, int rank, bool whole, const struct erase *what)
+{
+    struct rank *r = crew_rank(c, rank);
+
+    if (cleanups_add(&c->cleanups, whole ? CLEANUP_WHOLE_JOB : rank, what) < 0)
+        return -1;
+    if (!whole && !(r && (r->pid || r->adopted)))
+        cleanups_begin(&c->cleanups, rank, &c->node->cleanups);
+    return 0;
 }
 
 /* Of one that is not ours to signal, the connection is all there is to end. */
@@ -178,6 +197,7 @@ int crew_init(struct crew *c, struct node *n, const struct crew_args *args, stru
 {
     *c = (struct crew){ .node = n, .args = *args };
     TAILQ_INIT(&c->peers);
+    TAILQ_INIT(&c->cleanups);
     TAILQ_INSERT_TAIL(&n->crews, c, in_node);
     return add_ranks(c, e);
 }
@@ -221,6 +241,8 @@ void crew_clear(struct crew *c)
 {
     if (!c->node)
         return;
+    crew_cleanup_all(c);
+    cleanups_clear(&c->cleanups);
     feed_free(c->feed);
     crew_close_pmi(c);
     output_free(c->output);

@@ -6,6 +6,7 @@
 #ifndef MPIEXEC_LITE_CREW_H
 #define MPIEXEC_LITE_CREW_H
 
+#include "mpiexec_lite/cleanup.h"
 #include "mpiexec_lite/conn.h"
 #include "mpiexec_lite/feed.h"
 #include "mpiexec_lite/launch.h"
@@ -47,6 +48,7 @@ struct crew {
     struct feed      *feed;          /* NULL: no stdin is forwarded to ranks here */
     struct listener  *listener;      /* -pmi-port, until all ranks are in */
     struct port_peers peers;
+    struct cleanups   cleanups;      /* of its ranks, and at its end */
     struct rank      *ranks;         /* in order of rank */
     int               n, running, unbound;   /* ranks here; alive; not bound to a port peer */
     bool              spoke_pmi, checked_mpi;
@@ -66,6 +68,11 @@ int  crew_start(struct crew *c, struct err *e);
 /* Instead: rank 0, the only one, runs already; fd is its connection (taken). */
 int  crew_adopt(struct crew *c, int fd, struct err *e);
 
+/* Have that removed when a rank here has ended (which it may have already), or, whole, all of
+ * them have.  0, or -1: no memory. */
+int  crew_cleanup(struct crew *c, int rank, bool whole, const struct erase *what);
+/* All of them have: begin with the rest. */
+void crew_cleanup_all(struct crew *c);
 /* A rank here, or NULL. */
 struct rank *crew_rank(struct crew *c, int rank);
 /* Signal the process group of a rank, or (-1) of all. */

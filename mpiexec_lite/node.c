@@ -291,6 +291,7 @@ int node_init(struct node *n, struct ev_loop *loop, const struct node_args *args
 {
     *n = (struct node){ .args = *args, .ops = ops, .host = host, .loop = loop, .null = -1 };
     TAILQ_INIT(&n->crews);
+    TAILQ_INIT(&n->cleanups);
     topology_init(&n->topology, n);
     n->buffer = malloc(NODE_BUFFER);
     if (!n->buffer)
@@ -298,8 +299,18 @@ int node_init(struct node *n, struct ev_loop *loop, const struct node_args *args
     return add_server(n, e);
 }
 
+void node_cleanup(struct node *n)
+{
+    struct crew *c;
+
+    TAILQ_FOREACH(c, &n->crews, in_node)
+        crew_cleanup_all(c);
+    cleanups_finish(&n->cleanups);
+}
+
 void node_clear(struct node *n)
 {
+    node_cleanup(n);
     topology_clear(&n->topology);
     server_free(n->server);
     free(n->buffer);

@@ -4,6 +4,7 @@
 #define MPIEXEC_LITE_NODE_H
 
 #include "mpiexec_lite/child.h"
+#include "mpiexec_lite/cleanup.h"
 #include "mpiexec_lite/conn.h"
 #include "mpiexec_lite/plan.h"
 #include "mpiexec_lite/topology.h"
@@ -60,6 +61,7 @@ struct node {
     struct ev_loop   *loop;
     struct server    *server;        /* owned, as is what follows */
     struct crews      crews;         /* theirs who have made them */
+    struct batches    cleanups;      /* that have begun */
     struct pmi_conn_env conn_env;
     struct topology   topology;      /* hwloc's XML */
     int               null;          /* /dev/null, for the stdin of most ranks; -1: none */
@@ -76,6 +78,9 @@ void node_clear(struct node *n);
 void node_warn(struct node *n, const char *text);
 /* A child of ours has ended; false if it is no rank. */
 bool node_reaped(struct node *n, pid_t pid, int wstatus);
+/* Nothing of any crew runs here any more: remove what is to be removed, and wait for that
+ * (cleanup.h). */
+void node_cleanup(struct node *n);
 void node_report(struct node *n);         /* crew_report for all crews */
 
 #endif

@@ -224,6 +224,8 @@ static void end_when_done(struct proxy *p)
     p->done = true;
     if (sweep_any())
         p->left += remotes_sweep(&p->below, NULL, SWEEP_TIME);
+    if (p->node.buffer)
+        node_cleanup(&p->node);
     msg_int(proxy_message(p, "done"), "left", p->left);
     proxy_send(p, NULL, 0);
 }

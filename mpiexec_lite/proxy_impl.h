@@ -93,6 +93,9 @@ struct msg *proxy_job_message(struct proxy_job *j, const char *cmd);     /* prox
 /* proxy_survey.c: the message survey */
 int  proxy_survey(struct proxy *p, const struct msg *m, const char *payload, size_t len,
                   struct err *e);
+/* proxy_cleanup.c */
+int  proxy_cleanup(struct proxy *p, const struct msg *m, const char *payload, size_t len,
+                   struct err *e);       /* a message */
 /* proxy_look.c */
 void proxy_look_init(struct proxy *p);
 int  proxy_look(struct proxy *p, const struct msg *m, struct err *e);    /* a message */

@@ -279,7 +279,7 @@ static const struct {
     { "job", on_job, false }, { "job-end", on_job_end, false },
     { "iof-watch", on_watch, false },
     { "survey", proxy_survey, false },
-    { "look", on_look, false },
+    { "look", on_look, false }, { "cleanup", proxy_cleanup, false },
     { "tool-bytes", proxy_tools_told, false }, { "tool-taken", proxy_tools_told, false },
     { "tool-close", proxy_tools_told, false },
     { "tools", proxy_tools_open, false },

@@ -214,6 +214,7 @@ static void clear(struct root *r)
             job_failed(j->crew.job, EXIT_LAUNCHER);
         root_job_free(j);
     }
+    root_records_clear(r);
     root_foreign_clear(r);
     root_debug_clear(r);
     root_ext_clear(r);
@@ -245,6 +246,7 @@ int root_run(const struct root_args *args)
     r->plan = args->plan;
     r->user = *args->user;
     TAILQ_INIT(&r->jobs);
+    TAILQ_INIT(&r->records);
     TAILQ_INIT(&r->timers);
     TAILQ_INIT(&r->surveys);
     if (prepare(r, &e) < 0) {

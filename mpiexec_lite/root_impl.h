@@ -64,6 +64,9 @@ struct root_job {
     bool              sent;      /* other servers know of it */
     bool              alone;     /* a tool has started it: its status is not the launcher's */
     bool              closing_streams, followed, done;
+    bool              recorded;  /* it is in root's records */
+    double            ended_at;  /* then: when, s since 1970 */
+    int               exit_code; /* and its status as a whole */
     struct known {
         char *path, *wdir;       /* owned; of a block: its program, absolute; NULL: not yet */
     }                *known;     /* owned; by block */
@@ -92,6 +95,8 @@ struct root {
     struct node       node;      /* this host's part */
     struct places     places;
     struct root_jobs  jobs;
+    struct root_jobs  records;   /* of jobs that have ended; the latest last */
+    size_t            nrecords, record_ranks;
     struct root_job  *main;      /* of the command line; one of them */
     int               numbers;   /* the last number of a job */
     unsigned          offset;    /* ranks of all jobs so far */
@@ -170,6 +175,7 @@ void root_watch(struct root *r);                 /* all that the loop waits for 
 struct root_job *root_job_new(struct root *r, int number, struct err *e);
 /* Its launch, crew and output, from its bundle.  0, or -1 and e. */
 int  root_job_init(struct root_job *j, struct err *e);
+void root_job_close(struct root_job *j);          /* what only one that runs needs */
 void root_job_free(struct root_job *j);
 struct root_job *root_job_find(struct root *r, int number);      /* or NULL */
 struct root_job *root_job_of(const struct crew *c);
@@ -208,6 +214,7 @@ void root_events_ended(struct root_job *j);      /* nothing is left of it */
 /* root_control.c */
 struct ext_order;
 struct root_job *root_job_by_id(struct root *r, const char *id);       /* or NULL */
+bool root_cleanup(void *host, const char *job, int rank, const struct ext_cleanup *x);
 bool root_order(void *host, const char *job, int rank, const struct ext_order *order);
 
 /* root_debug.c */
@@ -297,10 +304,13 @@ int  root_take_watched(struct root *r, struct remote *from, const struct msg *m,
 /* root_facts.c */
 extern const struct fact_ops root_facts;
 void root_facts_clear(struct root_job *j);
+/* Find out what only a job that is there can tell: it is about to become a record. */
+void root_facts_settle(struct root_job *j);
+/* root_records.c: a job has ended, and j with it; for a while it can be asked how that was. */
+void root_record(struct root_job *j, int status);
+void root_records_clear(struct root *r);
 /* What a block executes on another host: told once. */
 void root_facts_program(struct root_job *j, size_t app, const char *path, size_t len);
-/* The state of a rank that runs, or is to. */
-pmix_proc_state_t root_facts_state(pid_t pid, enum pmi_phase pmi);
 
 /* root_survey.c */
 int  root_survey(void *host, unsigned id, const void *job, int node, bool usage);

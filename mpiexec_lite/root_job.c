@@ -199,21 +199,32 @@ int root_job_init(struct root_job *j, struct err *e)
     return j->crew.output ? 0 : -1;
 }
 
+void root_job_close(struct root_job *j)
+{
+    crew_clear(&j->crew);
+    for (size_t a = 0; j->number && a < j->bundle.plan.napps; a++) {
+        if (j->programs)
+            free(j->programs[a]);
+        if (j->bundle.envs)
+            strlist_clear(&j->bundle.envs[a]);
+    }
+    if (j->number)
+        free(j->programs);
+    j->programs = NULL;
+    free(j->at);
+    j->at = NULL;
+    starting_clear(&j->starting);
+}
+
 void root_job_free(struct root_job *j)
 {
     root_facts_clear(j);                 /* it is as long as the job has programs */
-    crew_clear(&j->crew);
+    root_job_close(j);
     launch_clear(&j->launch);
     root_facts_clear(j);
-    for (size_t a = 0; j->number && j->programs && a < j->bundle.plan.napps; a++)
-        free(j->programs[a]);
-    if (j->number) {
-        free(j->programs);
+    if (j->number)
         bundle_clear(&j->bundle);
-    }
-    free(j->at);
-    starting_clear(&j->starting);
-    TAILQ_REMOVE(&j->root->jobs, j, in_root);
+    TAILQ_REMOVE(j->recorded ? &j->root->records : &j->root->jobs, j, in_root);
     free(j);
 }
 

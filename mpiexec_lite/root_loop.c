@@ -82,7 +82,10 @@ static void drop_job(struct root_job *j)
     root_say(r, 1, "job %s: ended, status %d", j->bundle.jobid, status);
     root_send(j, "job-end", NULL, 0, NULL, 0);
     root_names_end(j);
-    root_job_free(j);
+    if (j->refused)
+        root_job_free(j);                /* it never was */
+    else
+        root_record(j, status);
 }
 
 /* All jobs: when one of them has something to do next. */

@@ -6,15 +6,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+void info_of_fact(const struct fact_job *job, struct info_of *out)
+{
+    *out = (struct info_of){ .job = *job, .rank = PMIX_RANK_UNDEF, .node = -1, .app = -1,
+                             .viewer = -1, .realm = INFO_REALMS };
+}
+
+static bool find(struct ext *x, bool (*next)(void *host, size_t i, struct fact_job *out),
+                 const char *nspace, struct info_of *out)
+{
+    struct fact_job job;
+
+    info_of_fact(&(struct fact_job){ .of = NULL }, out);
+    for (size_t i = 0; next && next(x->host, i, &job); i++)
+        if (!strcmp(job.nspace, nspace)) {
+            out->job = job;
+            return true;
+        }
+    return false;
+}
+
 bool info_of_job(struct ext *x, const char *nspace, struct info_of *out)
 {
-    *out = (struct info_of){ .rank = PMIX_RANK_UNDEF, .node = -1, .app = -1, .viewer = -1,
-                             .realm = INFO_REALMS };
-    for (size_t i = 0; x->ops.facts->job(x->host, i, &out->job); i++)
-        if (!strcmp(out->job.nspace, nspace))
-            return true;
-    out->job.of = NULL;
-    return false;
+    return find(x, x->ops.facts->job, nspace, out);
+}
+
+bool info_of_ended(struct ext *x, const char *nspace, struct info_of *out)
+{
+    return find(x, x->ops.facts->ended, nspace, out);
 }
 
 /* --- nodes and programs ------------------------------------------------ */
