@@ -192,7 +192,10 @@ static void run(struct root *r)
 /* Nothing stays: daemons of ranks go last; where the front end is gone, all goes. */
 static void clean_up(struct root *r)
 {
-    if (sweep_any() && sweep_all(SWEEP_TIME) > 0)
+    int left = sweep_any() ? sweep_all(SWEEP_TIME) : 0;
+
+    root_card_show(r, left);
+    if (left > 0)
         fatal("cleanup incomplete: a process could not be killed", 0);
     if (r->front_gone)
         r->status = EXIT_LAUNCHER;
@@ -224,6 +227,7 @@ static void clear(struct root *r)
     places_clear(&r->places);
     control_clear(&r->control);
     buf_clear(&r->bundle);
+    buf_clear(&r->card);
     for (int i = 0; r->at && i < r->servers; i++)
         free(r->at[i].why);
     free(r->at);

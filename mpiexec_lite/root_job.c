@@ -212,6 +212,7 @@ void root_job_free(struct root_job *j)
         bundle_clear(&j->bundle);
     }
     free(j->at);
+    root_card_clear(j);
     starting_clear(&j->starting);
     TAILQ_REMOVE(&j->root->jobs, j, in_root);
     free(j);
@@ -239,6 +240,7 @@ void root_job_start(struct root_job *j)
 
     j->started = true;
     j->since = (double)time(NULL);
+    j->began = root_now(r);
     j->offset = r->offset;
     r->offset += (unsigned)j->launch.size;
     if (mixed && j->crew.job)
