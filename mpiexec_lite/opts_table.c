@@ -290,7 +290,7 @@ const struct option opts_table[] = {
       .set = opts_set_text, JOB(trace),
       .help = "Write every PMI message to FILE." },
     { .names = { "timeline" }, .arg = "FILE", .section = SECTION_INFO,
-      .set = opts_set_text, JOB(timeline),
+      .set = opts_set_timeline, JOB(timeline),
       .help = "Write when each host and rank did what to FILE: .json for Perfetto, .svg or "
               ".html a picture.",
       .more = "Hosts: connected, ready.  Ranks: execution, the first word of PMI, init, each "

@@ -185,7 +185,9 @@ int proxy_job_init(struct proxy_job *j, struct err *e)
                               .input = -1, .owner = j };
     struct output_args out = { .places = &j->places, .plan = &b->plan, .job = j->number,
                                .node = n->args.index, .hostname = b->plan.hosts[n->args.index].name,
-                               .buffer = n->buffer, .size = NODE_BUFFER };
+                               .buffer = n->buffer, .size = NODE_BUFFER,
+                               .wrote = n->args.timeline ? crew_wrote : NULL,
+                               .host = &j->crew };
 
     j->programs = calloc(b->plan.napps, sizeof *j->programs);
     if (!j->programs)

@@ -28,6 +28,7 @@ static void finish(struct root *r, double now)
     r->finish_by = now + FINISH_TIME;
     root_progress_end(r);
     remotes_end(&r->below);
+    root_timeline_finish(r);
     root_send_all(r, "finish");
 }
 

@@ -161,6 +161,7 @@ static int on_ready(struct root *r, const struct told *t, struct err *e)
     r->at[t->position].machine = kind;
     r->ready += r->at[t->position].state == AT_CONNECTED;
     r->at[t->position].state = AT_READY;
+    root_timeline_host(r, t->position, true);
     root_check_ready(r);
     root_host_ready(r, t->position);
     root_tools_ready(r);
@@ -301,6 +302,16 @@ static int on_blame(struct root *r, const struct told *t, struct err *e)
     return root_card_blamed(j, (int)rank, t->text, t->payload, t->len, e);
 }
 
+static int on_clock(struct root *r, const struct told *t, struct err *e)
+{
+    return root_timeline_clock(r, t->position, t->m, e);
+}
+
+static int on_moments(struct root *r, const struct told *t, struct err *e)
+{
+    return root_timeline_moments(r, t->position, t->m, t->payload, t->len, e);
+}
+
 static int on_looked(struct root *r, const struct told *t, struct err *e)
 {
     return root_looked(r, t->m, e);
@@ -323,6 +334,7 @@ static const struct row {
     { "trace", on_trace, NOTHING }, { "stdin-taken", on_stdin_taken, POSITION },
     { "stdin-closed", on_stdin_closed, POSITION }, { "surveyed", on_surveyed, POSITION },
     { "looked", on_looked, POSITION }, { "blame", on_blame, NOTHING },
+    { "clock", on_clock, POSITION }, { "moments", on_moments, POSITION },
     { "tool-open", on_tool, POSITION }, { "tool-bytes", on_tool, POSITION },
     { "tool-taken", on_tool, POSITION }, { "tool-close", on_tool, POSITION },
 };
