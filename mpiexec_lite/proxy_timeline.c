@@ -8,12 +8,14 @@ enum { AT_ONCE = 40000 * MOMENT_SIZE };  /* bytes in a message */
 int proxy_clock(struct proxy *p, const struct msg *m, struct err *e)
 {
     struct remote *to;
-    long long position;
+    long long position, id;
 
-    if (msg_number(m, "position", 1, INT_MAX, &position, e) < 0)
+    if (msg_number(m, "position", 1, INT_MAX, &position, e) < 0 ||
+        msg_number(m, "id", 1, INT_MAX, &id, e) < 0)
         return -1;
     if (position == p->position) {
         msg_int(proxy_message(p, "clock"), "position", position);
+        msg_int(&p->msg, "id", id);
         msg_int(&p->msg, "ns", (long long)(now_seconds() * 1e9));
         proxy_send(p, NULL, 0);
         return 0;

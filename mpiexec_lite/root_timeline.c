@@ -20,8 +20,8 @@ enum { TRIES = 4 };                      /* at the beginning */
 struct offset { int64_t at, ahead, unsure; };    /* at: by the clock there; unsure -1: unknown */
 
 struct clock {                           /* of a position */
-    int64_t       asked;                 /* 0: no answer is awaited */
-    int           answers;
+    int64_t       asked;                 /* the last question */
+    int           questions, answers;    /* so many; the first ones, that were taken */
     struct offset first, last;
 };
 
@@ -110,6 +110,7 @@ static void ask(struct root *r, int position)
     msg_init(&m);
     msg_start(&m, "clock");
     msg_int(&m, "position", position);
+    msg_int(&m, "id", ++c->questions);
     link_message(to->link, LINK_CONTROL, &m, NULL, 0, NULL);
     msg_clear(&m);
 }
@@ -119,15 +120,15 @@ int root_timeline_clock(struct root *r, int position, const struct msg *m, struc
     struct clock *c = r->timeline ? clock_at(r, position) : NULL;
     int64_t now = now_ns();
     struct offset got;
-    long long there;
+    long long there, id;
 
-    if (msg_number(m, "ns", 0, INT64_MAX, &there, e) < 0)
+    if (msg_number(m, "ns", 0, INT64_MAX, &there, e) < 0 ||
+        msg_number(m, "id", 1, INT_MAX, &id, e) < 0)
         return -1;
-    if (!c || !c->asked)
-        return c ? err_set(e, ERR_INVALID_ARG, "the time, which nobody has asked for") : 0;
+    if (!c || id != c->questions)
+        return 0;                        /* another was asked meanwhile */
     got = (struct offset){ there, there - (c->asked + (now - c->asked) / 2),
                            (now - c->asked + 1) / 2 };
-    c->asked = 0;
     if (r->timeline->ending)
         c->last = got;
     else if (c->first.unsure < 0 || got.unsure < c->first.unsure)
@@ -222,7 +223,6 @@ int root_timeline_moments(struct root *r, int position, const struct msg *m, con
     if (!c || (c->first.unsure < 0 && c->last.unsure < 0))
         return 0;                        /* whose times mean nothing here */
     h->dropped = dropped;
-    h->unsure = c->first.unsure > c->last.unsure ? c->first.unsure : c->last.unsure;
     return take(r, c, payload, len, e);
 }
 
@@ -233,6 +233,18 @@ static void add_title(const struct plan *p, struct buf *out)
         buf_printf(out, "%s -n %d", a ? " :" : "", p->apps[a].n);
         for (size_t i = 0; i < p->apps[a].argv.n; i++)
             buf_printf(out, " %s", p->apps[a].argv.v[i]);
+    }
+}
+
+/* Hosts without ranks have clocks, too. */
+static void set_unsure(struct root *r)
+{
+    for (int i = 1; i < r->timeline->nclocks; i++) {
+        const struct clock *c = &r->timeline->clocks[i];
+        struct tl_host *h = host_at(r, i);
+
+        if (h && (c->first.unsure >= 0 || c->last.unsure >= 0))
+            h->unsure = c->first.unsure > c->last.unsure ? c->first.unsure : c->last.unsure;
     }
 }
 
@@ -258,6 +270,7 @@ void root_timeline_write(struct root *r)
         take(r, NULL, buf_bytes(&here->bytes), here->bytes.len, &e);
     if (r->node.args.index >= 0)
         t->hosts[r->node.args.index].dropped = (int64_t)here->dropped;
+    set_unsure(r);
     add_title(r->plan, &title);
     t->title = title.failed ? NULL : strdup(buf_bytes(&title));
     t->failed = t->failed || !t->title || here->bytes.failed;

@@ -23,9 +23,9 @@ void xml_text(struct buf *out, const char *text)
         if (c == '&' || c == '<' || c == '>' || c == '"' || c == '\'')
             buf_printf(out, "&#%d;", c);
         else if (c < ' ' || c == 127 || (c > 127 && !utf8))
-            buf_printf(out, "\\x%02x", c);
+            buf_printf(out, "\\x%02X", c);
         else if (c == 0xef && is_no_character(text))
-            buf_printf(out, "\\xef\\xbf\\x%02x", (unsigned char)*(text += 2));
+            buf_printf(out, "\\xEF\\xBF\\x%02X", (unsigned char)*(text += 2));
         else
             buf_char(out, (char)c);
     }
@@ -44,7 +44,7 @@ void json_text(struct buf *out, const char *text)
         else if (c < ' ' || c == 127)
             buf_printf(out, "\\u%04x", c);
         else if (c > 127 && !utf8)
-            buf_printf(out, "\\\\x%02x", c);
+            buf_printf(out, "\\\\x%02X", c);
         else
             buf_char(out, (char)c);
     }

@@ -54,7 +54,8 @@ enum tl_step_kind {
     STEP_START,              /* until it has executed its program */
     STEP_RUN,                /* until it entered the fence */
     STEP_FENCE,              /* the fence has all, until it lets go of who */
-    STEP_END,                /* until it ended */
+    STEP_END,                /* until it ended, last of all */
+    STEP_FAIL,               /* until it came to a bad end, first of all */
     STEP_SPAWN               /* until what it has started was */
 };
 

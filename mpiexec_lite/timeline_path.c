@@ -1,6 +1,6 @@
 /* timeline_path.c - who was waited for: the critical path of a run, found from its end.
  *
- * Whoever ended last had been let go by a fence, which had waited for who came last, whom an
+ * Whoever ended last, or failed first, had been let go by a fence, which had waited for who came last, whom an
  * earlier fence had let go, and so on, until a start, which had waited for the host that was
  * ready last, or for the rank that has started the job. */
 #include "mpiexec_lite/timeline_impl.h"
@@ -78,14 +78,25 @@ static long add_start(struct path *p, size_t who, int64_t *when)
     return -1;
 }
 
-static size_t ended_last(const struct timeline *t)
+/* Of two ranks the one that ended the run more than the other: the first bad end does, what is
+ * behind it only follows; else the last end. */
+static bool ends_more(const struct tl_rank *a, const struct tl_rank *b)
 {
-    size_t last = 0;
+    if (!a->wstatus != !b->wstatus)
+        return a->wstatus != 0;
+    if (a->wstatus)
+        return a->when[MOMENT_EXIT] < b->when[MOMENT_EXIT];
+    return a->when[MOMENT_EXIT] > b->when[MOMENT_EXIT];
+}
+
+static size_t ended_it(const struct timeline *t)
+{
+    size_t it = 0;
 
     for (size_t i = 1; i < t->nranks; i++)
-        if (t->ranks[i].when[MOMENT_EXIT] > t->ranks[last].when[MOMENT_EXIT])
-            last = i;
-    return last;
+        if (ends_more(&t->ranks[i], &t->ranks[it]))
+            it = i;
+    return it;
 }
 
 static void reverse(struct timeline *t)
@@ -101,7 +112,7 @@ static void reverse(struct timeline *t)
 void timeline_find_path(struct timeline *t)
 {
     struct path p = { t, 0 };
-    enum tl_step_kind kind = STEP_END;
+    enum tl_step_kind kind;
     size_t fence = 0, who;
     int most = INT_MAX;                  /* fences that may come; it falls, whatever clocks say */
     int64_t when;
@@ -109,7 +120,8 @@ void timeline_find_path(struct timeline *t)
 
     if (!t->nranks)
         return;
-    who = ended_last(t);
+    who = ended_it(t);
+    kind = t->ranks[who].wstatus ? STEP_FAIL : STEP_END;
     when = t->ranks[who].when[MOMENT_EXIT];
     if (when == TIME_NONE)
         return;
@@ -228,6 +240,9 @@ void timeline_say(const struct timeline *t, const struct tl_step *s, struct buf 
         break;
     case STEP_END:
         buf_printf(out, "%s ended last", timeline_name(t, s->who).text);
+        break;
+    case STEP_FAIL:
+        buf_printf(out, "%s came to a bad end", timeline_name(t, s->who).text);
         break;
     case STEP_SPAWN:
         buf_printf(out, "%s started a job", timeline_name(t, s->who).text);
