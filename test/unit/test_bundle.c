@@ -22,7 +22,7 @@ static void fill(struct bundle *b)
     b->cwd = strdup("/a b\n\xff");
     b->jobid = strdup("job-1");
     b->spawner = strdup("job");
-    b->trace = true;
+    b->trace = b->timeline = true;
     p->remote = (struct launch_options){
         .launcher = LAUNCHER_TCP, .exec = strdup("srun"), .forward_x = true,
         .proxy = strdup("/p"), .stage_proxy = true, .tree_width = 3, .flat_hosts = 4,
@@ -146,6 +146,7 @@ static void same(const struct bundle *a, const struct bundle *b)
     same_text(a->jobid, b->jobid);
     same_text(a->spawner, b->spawner);
     assert_int_equal(a->trace, b->trace);
+    assert_int_equal(a->timeline, b->timeline);
     assert_int_equal(a->umask, b->umask);
     same_options(&a->plan, &b->plan);
     same_hosts(&a->plan, &b->plan);
@@ -313,7 +314,7 @@ static void test_version(void **state)
     written(&out);
     buf_bytes(&out)[0]++;
     assert_int_equal(read_copy(&out, out.len, &e), -1);
-    assert_string_equal(e.text, "job as sent by the launcher: version 3, want 2");
+    assert_string_equal(e.text, "job as sent by the launcher: version 4, want 3");
     buf_clear(&out);
 }
 
