@@ -1,6 +1,7 @@
 /* timeline_impl.h - what the timeline's source files share: timeline.c (filled and put in
  * order), timeline_path.c (the critical path, in words too), timeline_json.c, timeline_svg.c
- * (the picture), timeline_rows.c (whose row shows what) and timeline_axis.c (where a time is). */
+ * and timeline_html.c (the picture, and a page with it), timeline_shared.c (rows of many ranks),
+ * timeline_rows.c (whose row shows what) and timeline_axis.c (where a time is). */
 #ifndef MPIEXEC_LITE_TIMELINE_IMPL_H
 #define MPIEXEC_LITE_TIMELINE_IMPL_H
 
@@ -53,6 +54,25 @@ double timeline_x(const struct tl_axis *a, int64_t when);
 int64_t timeline_step(const struct tl_axis *a, int piece);
 
 /* --- timeline_svg.c --- */
+struct tl_picture {
+    const struct timeline *t;
+    struct buf     *out;
+    struct tl_rows  rows;
+    struct tl_axis  axis;
+    double          top, height;         /* of the first row; of each */
+};
+static inline double picture_y(const struct tl_picture *p, size_t row)
+{
+    return p->top + (double)row * p->height;
+}
+/* Between rows there is twice that. */
+static inline double picture_gap(const struct tl_picture *p)
+{
+    return p->height > 12 ? 2 : 1;
+}
 void timeline_picture(const struct timeline *t, struct buf *out);
+/* --- timeline_shared.c --- */
+/* The rows; false: no memory. */
+bool timeline_shared(struct tl_picture *p);
 
 #endif

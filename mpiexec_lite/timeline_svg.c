@@ -3,12 +3,11 @@
 #include "mpiexec_lite/svg.h"
 #include "mpiexec_lite/timeline_impl.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS_MAX = 48, COLUMNS = 320, STEPS_MAX = 14, TOO_SHORT = 500, WIDTH = 1200 };
+enum { ROWS_MAX = 48, STEPS_MAX = 14, TOO_SHORT = 500, WIDTH = 1200 };
 static const double LEFT = 250, RIGHT = WIDTH - 28, TOP = 104, LINE = 19;
 
 static const char style[] =
@@ -24,28 +23,10 @@ static const char style[] =
     ".path{fill:none;stroke:#1f2933;stroke-width:2;stroke-linejoin:round}"
     ".bad{stroke:#c81e1e;stroke-width:2.5}";
 
-struct picture {
-    const struct timeline *t;
-    struct buf     *out;
-    struct tl_rows  rows;
-    struct tl_axis  axis;
-    double          height;      /* of a row */
-};
-
-static double row_y(const struct picture *p, size_t row)
-{
-    return TOP + (double)row * p->height;
-}
-
-static double gap(const struct picture *p)
-{
-    return p->height > 12 ? 2 : 1;
-}
-
 /* --- heading ----------------------------------------------------------- */
 
 /* So much of a text that it has room. */
-static void put_short(struct picture *p, const char *class, double x, double y, const char *text,
+static void put_short(struct tl_picture *p, const char *class, double x, double y, const char *text,
                       size_t most)
 {
     struct buf cut = BUF_INIT;
@@ -72,7 +53,7 @@ static int64_t most_unsure(const struct timeline *t)
     return most;
 }
 
-static void put_facts(struct picture *p)
+static void put_facts(struct tl_picture *p)
 {
     const struct timeline *t = p->t;
     struct buf text = BUF_INIT;
@@ -92,7 +73,7 @@ static void put_facts(struct picture *p)
     buf_clear(&text);
 }
 
-static void put_legend(struct picture *p)
+static void put_legend(struct tl_picture *p)
 {
     double x = 16;
 
@@ -133,7 +114,7 @@ static struct tl_time mark_text(int64_t at, int64_t step)
     return x;
 }
 
-static void put_marks(struct picture *p, double bottom)
+static void put_marks(struct tl_picture *p, double bottom)
 {
     for (int i = 0; i < p->axis.n; i++) {
         int64_t step = timeline_step(&p->axis, i), at = p->axis.at[i];
@@ -153,12 +134,12 @@ static void put_marks(struct picture *p, double bottom)
     }
 }
 
-static void put_labels(struct picture *p)
+static void put_labels(struct tl_picture *p)
 {
     bool band = false;
 
     for (size_t i = 0; i < p->rows.n; i++) {
-        double y = row_y(p, i), base = y + p->height / 2 + 4;
+        double y = picture_y(p, i), base = y + p->height / 2 + 4;
 
         band = *p->rows.groups[i] ? !band : band;
         if (band)
@@ -170,7 +151,7 @@ static void put_labels(struct picture *p)
 }
 
 /* When the last rank came to a fence; those of a run of many stand too near to each other. */
-static void put_gates(struct picture *p, double bottom)
+static void put_gates(struct tl_picture *p, double bottom)
 {
     double free_from = 0;
     char text[32];
@@ -193,7 +174,7 @@ static void put_gates(struct picture *p, double bottom)
 static void put_span(void *host, size_t rank, enum tl_state s, int64_t from, int64_t to,
                      long fence)
 {
-    struct picture *p = host;
+    struct tl_picture *p = host;
     double x = timeline_x(&p->axis, from), w = timeline_x(&p->axis, to) - x;
     struct buf tip = BUF_INIT;
 
@@ -203,15 +184,15 @@ static void put_span(void *host, size_t rank, enum tl_state s, int64_t from, int
     if (fence >= 0)
         buf_printf(&tip, " (%d)", p->t->fences[fence].number);
     buf_printf(&tip, ", %s from %s on", timeline_time(to - from).text, timeline_time(from).text);
-    svg_rect(p->out, tl_state_class[s], x, row_y(p, p->rows.row[rank]) + gap(p), w,
-             p->height - 2 * gap(p), tip.failed ? NULL : buf_bytes(&tip));
+    svg_rect(p->out, tl_state_class[s], x, picture_y(p, p->rows.row[rank]) + picture_gap(p), w,
+             p->height - 2 * picture_gap(p), tip.failed ? NULL : buf_bytes(&tip));
     buf_clear(&tip);
 }
 
-static void put_signs(struct picture *p, size_t rank)
+static void put_signs(struct tl_picture *p, size_t rank)
 {
     const struct tl_rank *r = &p->t->ranks[rank];
-    double y = row_y(p, p->rows.row[rank]) + p->height / 2, x;
+    double y = picture_y(p, p->rows.row[rank]) + p->height / 2, x;
 
     if (r->when[MOMENT_OUTPUT] != TIME_NONE)
         svg_rect(p->out, "output", timeline_x(&p->axis, r->when[MOMENT_OUTPUT]) - 1.5, y - 4, 3, 8,
@@ -223,7 +204,7 @@ static void put_signs(struct picture *p, size_t rank)
     svg_line(p->out, "bad", x - 4.5, y + 4.5, x + 4.5, y - 4.5);
 }
 
-static void put_single(struct picture *p)
+static void put_single(struct tl_picture *p)
 {
     for (size_t i = 0; i < p->t->nranks; i++)
         timeline_spans(p->t, i, put_span, p);
@@ -231,103 +212,10 @@ static void put_single(struct picture *p)
         put_signs(p, i);
 }
 
-/* How many ranks of a row are in a state in each column: first as changes from the column
- * before. */
-struct counts {
-    struct picture *p;
-    int            *n;           /* owned: by row, state and column */
-};
-
-static int *counts_of(const struct counts *c, size_t row, int state)
-{
-    return c->n + (row * TL_STATES + (size_t)state) * (COLUMNS + 1);
-}
-
-static size_t column(const struct picture *p, int64_t when)
-{
-    return (size_t)((timeline_x(&p->axis, when) - LEFT) / (RIGHT - LEFT) * COLUMNS + 0.5);
-}
-
-static void count_span(void *host, size_t rank, enum tl_state s, int64_t from, int64_t to,
-                       long fence)
-{
-    struct counts *c = host;
-    int *n = counts_of(c, c->p->rows.row[rank], (int)s);
-
-    (void)fence;
-    n[column(c->p, from)]++;
-    n[column(c->p, to)]--;
-}
-
-/* One state of a row: what lies between two stairs.  low: heights below it, moved up. */
-static void put_stairs(struct picture *p, int state, const int *n, double *low, double y,
-                       double scale)
-{
-    double step = (RIGHT - LEFT) / COLUMNS, high[COLUMNS] = { 0 };
-    int begin = 0, end = COLUMNS;
-
-    while (begin < COLUMNS && !n[begin])
-        begin++;
-    while (end > begin && !n[end - 1])
-        end--;
-    if (begin == end)
-        return;
-    svg_path(p->out, tl_state_class[state]);
-    for (int c = begin; c < end; c++) {
-        high[c] = low[c] + n[c] * scale;
-        if (c == begin || fabs(high[c] - high[c - 1]) > 0.05) {
-            if (c > begin)
-                svg_point(p->out, LEFT + c * step, y - high[c - 1]);
-            svg_point(p->out, LEFT + c * step, y - high[c]);
-        }
-    }
-    svg_point(p->out, LEFT + end * step, y - high[end - 1]);
-    for (int c = end; c-- > begin;)
-        if (c + 1 == end || fabs(low[c] - low[c + 1]) > 0.05) {
-            svg_point(p->out, LEFT + (c + 1) * step, y - low[c + 1 == end ? c : c + 1]);
-            svg_point(p->out, LEFT + (c + 1) * step, y - low[c]);
-        }
-    svg_point(p->out, LEFT + begin * step, y - low[begin]);
-    svg_path_end(p->out, true);
-    for (int c = begin; c < end; c++)
-        low[c] = high[c];
-}
-
-static void put_row(struct counts *c, size_t row, int ranks)
-{
-    struct picture *p = c->p;
-    double low[COLUMNS] = { 0 }, scale = (p->height - 2 * gap(p)) / ranks;
-
-    for (int s = 0; s < TL_STATES; s++) {
-        int *n = counts_of(c, row, s);
-
-        for (int k = 1; k < COLUMNS; k++)
-            n[k] += n[k - 1];
-        put_stairs(p, s, n, low, row_y(p, row + 1) - gap(p), scale);
-    }
-}
-
-static bool put_shared(struct picture *p)
-{
-    struct counts c = { p, calloc(p->rows.n * TL_STATES * (COLUMNS + 1), sizeof *c.n) };
-    int *ranks = calloc(p->rows.n, sizeof *ranks);
-    bool ok = c.n && ranks;
-
-    for (size_t i = 0; ok && i < p->t->nranks; i++) {
-        timeline_spans(p->t, i, count_span, &c);
-        ranks[p->rows.row[i]]++;
-    }
-    for (size_t row = 0; ok && row < p->rows.n; row++)
-        put_row(&c, row, ranks[row]);
-    free(c.n);
-    free(ranks);
-    return ok;
-}
-
 /* --- critical path ----------------------------------------------------- */
 
 /* The row of a host: of any of its ranks. */
-static size_t row_of(const struct picture *p, const struct tl_step *s)
+static size_t row_of(const struct tl_picture *p, const struct tl_step *s)
 {
     const struct timeline *t = p->t;
 
@@ -339,14 +227,14 @@ static size_t row_of(const struct picture *p, const struct tl_step *s)
     return 0;
 }
 
-static void put_line(struct picture *p, const char *class)
+static void put_line(struct tl_picture *p, const char *class)
 {
     double seen = -1;
 
     svg_path(p->out, class);
     for (size_t i = 0; i < p->t->npath; i++) {
         const struct tl_step *s = &p->t->path[i];
-        double y = row_y(p, row_of(p, s)) + p->height / 2, from = timeline_x(&p->axis, s->from),
+        double y = picture_y(p, row_of(p, s)) + p->height / 2, from = timeline_x(&p->axis, s->from),
                to = timeline_x(&p->axis, s->to);
 
         if (i && i + 1 < p->t->npath && to - seen < 0.5)
@@ -392,7 +280,7 @@ static size_t longest(const struct timeline *t, const struct tl_step ***v)
     return n;
 }
 
-static void put_step(struct picture *p, const struct tl_step *s, double y)
+static void put_step(struct tl_picture *p, const struct tl_step *s, double y)
 {
     double share = (double)(s->to - s->from) / (double)p->t->end;
     struct buf text = BUF_INIT;
@@ -406,7 +294,7 @@ static void put_step(struct picture *p, const struct tl_step *s, double y)
     buf_clear(&text);
 }
 
-static void put_straggler(struct picture *p, double y)
+static void put_straggler(struct tl_picture *p, double y)
 {
     struct tl_straggler s = timeline_straggler(p->t);
     struct buf text = BUF_INIT;
@@ -429,7 +317,7 @@ static double row_height(size_t rows)
 
 void timeline_picture(const struct timeline *t, struct buf *out)
 {
-    struct picture p = { .t = t, .out = out };
+    struct tl_picture p = { .t = t, .out = out, .top = TOP };
     const struct tl_step **steps;
     double bottom, below;
     size_t n;
@@ -442,7 +330,7 @@ void timeline_picture(const struct timeline *t, struct buf *out)
     n = longest(t, &steps);
     timeline_axis(t, LEFT, RIGHT, &p.axis);
     p.height = row_height(p.rows.n);
-    bottom = row_y(&p, p.rows.n);
+    bottom = picture_y(&p, p.rows.n);
     below = bottom + 62;
     svg_begin(out, WIDTH, below + 30 + LINE * (double)(n + 1), t->title, style);
     put_short(&p, "title", 16, 26, t->title, 110);
@@ -452,7 +340,7 @@ void timeline_picture(const struct timeline *t, struct buf *out)
     put_marks(&p, bottom);
     if (p.rows.single)
         put_single(&p);
-    else if (!put_shared(&p))
+    else if (!timeline_shared(&p))
         out->failed = true;
     put_gates(&p, bottom);
     if (t->npath) {
