@@ -78,25 +78,20 @@ static long add_start(struct path *p, size_t who, int64_t *when)
     return -1;
 }
 
-/* Of two ranks the one that ended the run more than the other: the first bad end does, what is
- * behind it only follows; else the last end. */
-static bool ends_more(const struct tl_rank *a, const struct tl_rank *b)
-{
-    if (!a->wstatus != !b->wstatus)
-        return a->wstatus != 0;
-    if (a->wstatus)
-        return a->when[MOMENT_EXIT] < b->when[MOMENT_EXIT];
-    return a->when[MOMENT_EXIT] > b->when[MOMENT_EXIT];
-}
-
+/* The rank whose end was the run's: the last; or if that was a bad end, the first such, as
+ * those behind it only follow. */
 static size_t ended_it(const struct timeline *t)
 {
-    size_t it = 0;
+    size_t last = 0, bad;
 
     for (size_t i = 1; i < t->nranks; i++)
-        if (ends_more(&t->ranks[i], &t->ranks[it]))
-            it = i;
-    return it;
+        if (t->ranks[i].when[MOMENT_EXIT] > t->ranks[last].when[MOMENT_EXIT])
+            last = i;
+    bad = last;
+    for (size_t i = 0; t->ranks[last].wstatus && i < t->nranks; i++)
+        if (t->ranks[i].wstatus && t->ranks[i].when[MOMENT_EXIT] < t->ranks[bad].when[MOMENT_EXIT])
+            bad = i;
+    return bad;
 }
 
 static void reverse(struct timeline *t)

@@ -116,12 +116,30 @@ static void test_failure(void **state)
     note(&t, 0, 0, MOMENT_ENTER, 60, 0);
     note(&t, 0, 1, MOMENT_EXIT, 90, SIGSEGV);
     note(&t, 0, 0, MOMENT_EXIT, 95, SIGTERM);
-    note(&t, 0, 2, MOMENT_EXIT, 120, 0);
+    note(&t, 0, 2, MOMENT_EXIT, 120, SIGKILL);
     timeline_close(&t, 130 * MS);
     path_is(&t, "0+31 host f&r was ready last\n"
                 "31+10 rank 1 on near was started\n"
                 "41+49 rank 1 on near came to a bad end\n");
     assert_int_equal(t.visits[t.ranks[0].fences].leave, 95 * MS);
+    timeline_clear(&t);
+}
+
+/* One that does not end the others is not the end of the run. */
+static void test_bad_alone(void **state)
+{
+    struct timeline t;
+
+    (void)state;
+    begin(&t);
+    start_all(&t);
+    note(&t, 0, 1, MOMENT_EXIT, 90, 0x300);
+    note(&t, 0, 0, MOMENT_EXIT, 95, 0);
+    note(&t, 0, 2, MOMENT_EXIT, 120, 0);
+    timeline_close(&t, 130 * MS);
+    path_is(&t, "0+31 host f&r was ready last\n"
+                "31+11 rank 2 on f&r was started\n"
+                "42+78 rank 2 on f&r ended last\n");
     timeline_clear(&t);
 }
 
@@ -302,9 +320,10 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_path), cmocka_unit_test(test_failure),
-        cmocka_unit_test(test_spawned), cmocka_unit_test(test_skew),
-        cmocka_unit_test(test_dropped), cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_times), cmocka_unit_test(test_axis), cmocka_unit_test(test_many),
+        cmocka_unit_test(test_bad_alone), cmocka_unit_test(test_spawned),
+        cmocka_unit_test(test_skew), cmocka_unit_test(test_dropped),
+        cmocka_unit_test(test_nothing), cmocka_unit_test(test_times),
+        cmocka_unit_test(test_axis), cmocka_unit_test(test_many),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
