@@ -66,6 +66,12 @@ enum outcome_policy { END_ON_FAILURE, END_ON_ANY_NONZERO };
 /* When a job that has failed is told of at length (card.h). */
 enum card_wish { CARD_OF_SEVERAL, CARD_ALWAYS, CARD_NEVER };
 
+/* Where ranks wait for a debugger, until they are released. */
+enum hold {
+    HOLD_NONE,
+    HOLD_EXEC                /* stopped, with their program loaded and none of it run */
+};
+
 /* How servers on other hosts are started and kept. */
 struct launch_options {
     enum launcher launcher;      /* -launcher */
@@ -123,6 +129,8 @@ struct plan {
     enum outcome_policy policy;  /* -end-on-nonzero */
     bool             keep_going; /* -disable-auto-cleanup */
     bool             print_all_exitcodes;
+
+    enum hold        hold;       /* for who debugs the launcher (mpir.h) */
 
     int              verbose;    /* -v: 1, -v -v (or -vv): 2 ... */
     char            *trace;      /* --trace-wire FILE or NULL */

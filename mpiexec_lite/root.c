@@ -225,6 +225,7 @@ static void clear(struct root *r)
     }
     root_timeline_clear(r);
     root_foreign_clear(r);
+    root_debug_clear(r);
     root_ext_clear(r);
     if (r->node.buffer)
         node_clear(&r->node);
