@@ -289,10 +289,10 @@ const struct option opts_table[] = {
     { .names = { "trace-wire" }, .arg = "FILE", .section = SECTION_INFO,
       .set = opts_set_text, JOB(trace),
       .help = "Write every PMI message to FILE." },
-    { .names = { "timeline" }, .arg = "FILE.svg|html|json", .section = SECTION_INFO,
+    { .names = { "timeline" }, .arg = "FILE", .section = SECTION_INFO,
       .set = opts_set_timeline, JOB(timeline),
-      .help = "Write when each host and rank did what to a file: a picture, a page "
-              "with it, or JSON for Perfetto.",
+      .help = "Write when each host and rank did what to FILE: .svg a picture, .html a page "
+              "with it, .json for Perfetto.",
       .more = "Hosts: connected, ready.  Ranks: execution, the first word of PMI, init, each "
               "fence, the first output, finalize, the end.  The picture names the critical path: "
               "who was waited for.  JSON is of Chrome's trace format.  Times of other hosts are "
