@@ -16,15 +16,17 @@ static void line(struct buf *out, const char *what, const char *text)
 static void write_first(const struct launch *l, double after, struct buf *out)
 {
     const struct rank_state *r = &l->ranks[l->culprit];
-    char text[700];
+    char text[700], job[24] = "";
     static const char *const where[] = {
         [PMI_NONE] = "", [PMI_INSIDE] = ", inside PMI", [PMI_DONE] = ", after finalize"
     };
 
     if (r->unstarted)
         return;
-    snprintf(text, sizeof text, "rank %d on %s (pid %d, %s), %.3f s after the start%s", l->culprit,
-             l->hostname(l->host, l->culprit), (int)r->pid, l->program(l->host, l->culprit), after,
+    if (l->number)
+        snprintf(job, sizeof job, "job %d: ", l->number);
+    snprintf(text, sizeof text, "%srank %d on %s (pid %d, %s), %.3f s after the start%s", job,
+             l->culprit, l->hostname(l->host, l->culprit), (int)r->pid, l->program(l->host, l->culprit), after,
              where[r->pmi]);
     line(out, "first", text);
 }
@@ -83,10 +85,10 @@ static void write_others(const struct launch *l, struct buf *out)
         return;
     buf_str(out, "    others   ");
     start = out->len;
-    say(out, start, n.before, "had ended by themselves");
-    say(out, start, n.killed, "were killed");
-    say(out, start, n.after, "ended when they were told to");
-    say(out, start, n.lost, "were lost");
+    say(out, start, n.before, "ended before");
+    say(out, start, n.killed, "killed");
+    say(out, start, n.after, "ended when told to");
+    say(out, start, n.lost, "lost");
     say(out, start, n.never, "never ran");
     if (n.finalized)
         buf_printf(out, "; %d had finalized", n.finalized);

@@ -1,8 +1,8 @@
 /* timeline_path.c - who was waited for: the critical path of a run, found from its end.
  *
- * Whoever ended last, or failed first, had been let go by a fence, which had waited for who came last, whom an
- * earlier fence had let go, and so on, until a start, which had waited for the host that was
- * ready last, or for the rank that has started the job. */
+ * Whoever ended last, or failed first, had been let go by a fence, which had waited for who
+ * came last, whom an earlier fence had let go, and so on, until a start, which had waited for
+ * the host that was ready last, or for the rank that has started the job. */
 #include "mpiexec_lite/timeline_impl.h"
 
 #include <limits.h>

@@ -263,7 +263,8 @@ static int by_begin(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The longest steps, but for those that are next to nothing, in their order; how many.  v: owned by who calls; NULL: no memory. */
+/* The longest steps, but for those that are next to nothing, in their order; how many.  v:
+ * owned by who calls; NULL: no memory. */
 static size_t longest(const struct timeline *t, const struct tl_step ***v)
 {
     size_t n = t->npath < STEPS_MAX ? t->npath : STEPS_MAX;

@@ -4,10 +4,9 @@ rank, its last words, what the others did, and how many processes are left."""
 
 import re
 
-from lib import *
+from spawnlib import *
 
 SH = ("/bin/sh", "-c")
-CHORE = prog("chore")
 FORK = ["-launcher", "fork", "-hosts", "a,b,c"]
 FIRST = r"    first    rank {} on {} \(pid \d+, {}\), \d+\.\d{{3}} s after the start{}"
 
@@ -37,13 +36,14 @@ FAILS = """
 """
 
 
-@rows([("a rank of four, here", [], re.escape(HOST), 1), ("a rank of four, three hosts", FORK, "b", 4)])
+@rows([("a rank of four, here", [], re.escape(HOST), 1),
+       ("a rank of four, three hosts", FORK, "b", 4)])
 def several(where, host, nodes):
     card(run(*where, "-n", 4, *SH, FAILS, cwd=tmp()),
          rf"mpiexec_lite: rank 1 on {host} \(pid \d+, sh\) killed by signal 11 \(SIGSEGV\).*",
          FIRST.format(1, host, "sh", ""),
          "    stderr   words 5 of 1", *(f"             words {i} of 1" for i in (6, 7, 8, 9)),
-         "    others   1 had ended by themselves, 2 were killed",
+         "    others   1 ended before, 2 killed",
          rf"    0 processes left on {nodes} nodes?")
 
 
@@ -63,7 +63,7 @@ def inside():
     """), cwd=tmp())
     card(r, r"mpiexec_lite: rank 1 .* exited with 4 without finalize",
          FIRST.format(1, HOST, r"python3[.0-9]*", ", inside PMI"),
-         "    others   2 were killed; 1 had finalized", "    0 processes left on 1 node")
+         "    others   2 killed; 1 had finalized", "    0 processes left on 1 node")
 
 
 @rows([("abort, on another host", FORK, "b"), ("abort, here", [], HOST)])
@@ -79,8 +79,33 @@ def abort(where, host):
     same(r.status, 42, f"status of {r}")
     card(r, r"mpiexec_lite: rank 1 .* called abort\(42\): why",
          FIRST.format(1, host, r"python3[.0-9]*", ", inside PMI"),
-         r"    stderr   the last \\x1B\[31mwords", "    others   2 were killed",
+         r"    stderr   the last \\x1B\[31mwords", "    others   2 killed",
          r"    0 processes left on \d nodes?")
+
+
+@test("a job that a rank has started; it ends the one it is connected to")
+def spawned():
+    child = script("child", """
+        c = Client(2)
+        c.fence()
+        if rank == 1:
+            sys.stderr.write("why\\n")
+            os._exit(6)
+        time.sleep(60)
+    """)
+    parent = script("parent", f"""
+        c = Client(2)
+        started(c, command({child!r}, n=2))
+        time.sleep(60)
+    """)
+    r = run("-n", 1, parent)
+    same(r.status, 6, f"status of {r}")
+    lines = [x for x in own_lines(r) if x.startswith("    ")]
+    for line, p in zip(lines, (FIRST.format(1, HOST, "child", ", inside PMI")
+                               .replace("rank", "job 1: rank", 1), "    stderr   why",
+                               "    others   1 killed", "    0 processes left on 1 node"),
+                       strict=True):
+        need(re.fullmatch(p, line), f"the line is {p}", repr(r))
 
 
 @test("merged into stdout, the last words are known all the same")
@@ -107,7 +132,7 @@ def nonzero():
     line = rf"mpiexec_lite: rank 1 on {HOST} \(pid \d+, sh\) exited with 7"
     card(run(*words), line)
     card(run("-exitinfo", *words), line, FIRST.format(1, HOST, "sh", ""), "    stderr   why",
-         "    others   1 had ended by themselves", "    0 processes left on 1 node")
+         "    others   1 ended before", "    0 processes left on 1 node")
 
 
 @test("-silent-abort: one line")
@@ -151,7 +176,8 @@ def lost():
 
 @test("words are bounded, and output is as it was")
 def much():
-    r = run("-n", 2, *SH, "test $PMI_RANK = 1 || exec sleep 60; yes 0123456789 | head -c 3000000 >&2;"
+    r = run("-n", 2, *SH, "test $PMI_RANK = 1 || exec sleep 60;"
+            "yes 0123456789 | head -c 3000000 >&2;"
             "head -c 5000 /dev/zero | tr '\\0' x >&2; kill -9 $$")
     need(len(r.err) < 3000000 + 5000 + 3000, "the length of all", str(len(r.err)))
     same(r.err.count(b"0123456789\n"), 3000000 // 11, "lines")

@@ -50,15 +50,15 @@ static const struct {
       "    memory   gone\n"
       "    stderr   one\n"
       "             two\n"
-      "    others   2 had ended by themselves, 2 were killed, 1 ended when they were told to, "
-      "1 were lost, 1 never ran; 2 had finalized\n" },
+      "    others   2 ended before, 2 killed, 1 ended when told to, "
+      "1 lost, 1 never ran; 2 had finalized\n" },
     { "words that are no text", several, 1, 0, "", "a\x1b[31m\n\nb",
       "    first    rank 0 on node1 (pid 100, app), 1.500 s after the start, inside PMI\n"
       "    stderr   a\\x1B[31m\n"
       "             \n"
       "             b\n" },
     { "not started", unstarted, 2, 0, "", "",
-      "    others   1 ended when they were told to\n" },
+      "    others   1 ended when told to\n" },
 };
 
 static void test_job(void **state)
