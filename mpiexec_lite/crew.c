@@ -157,7 +157,7 @@ static bool is_end(int signo)
 
 void crew_kill(struct crew *c, int rank, int signo)
 {
-    c->killing = c->killing || is_end(signo) || signo == SIGINT;
+    c->killing = c->killing || (rank < 0 && (is_end(signo) || signo == SIGINT || signo == SIGHUP));
     for (int i = 0; i < c->n; i++) {
         struct rank *r = &c->ranks[i];
 
