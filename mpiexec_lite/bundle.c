@@ -64,6 +64,7 @@ static const struct field job_fields[] = {
     FIELD("verbosity",        INT,      bundle, plan.verbose, 0, INT32_MAX),
     FIELD("network",          OPTION,   bundle, plan.dims, 0, 0),
     FIELD("hold",             INT,      bundle, plan.hold, 0, HOLD_INIT),
+    FIELD("timeline",         BOOL,     bundle, timeline, 0, 1),
 };
 
 static const struct field host_fields[] = {

@@ -16,7 +16,8 @@ struct bundle {
     struct strlist  *envs;       /* owned; by block: env_build's result, complete */
     char            *cwd;        /* the launcher's directory; blocks' wdir is relative to it */
     unsigned         umask;      /* of the user */
-    bool             trace;    /* the wire is traced */
+    bool             trace;      /* the wire is traced */
+    bool             timeline;   /* moments are kept (moments.h) */
     char            *jobid, *spawner;    /* spawner: id of the job that has started it, or
                                             NULL */
 };

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int by_rank(const void *key, const void *at)
@@ -34,7 +35,7 @@ const char *crew_program(const struct crew *c, int rank)
     return slash ? slash + 1 : path;
 }
 
-/* --- signals and ends -------------------------------------------------- */
+/* --- signals ----------------------------------------------------------- */
 
 /* Its process group; and it alone, if it has left that. */
 static void kill_rank(const struct rank *r, int signo)
@@ -89,6 +90,46 @@ static void check_mpi(struct crew *c, int rank)
     c->node->ops->tell(c->node->host, line);
 }
 
+/* --- who is to blame --------------------------------------------------- */
+
+const struct blame *crew_blamed(const struct crew *c, int rank)
+{
+    for (int i = 0; i < c->nblames; i++)
+        if (c->blames[i].rank == rank)
+            return &c->blames[i];
+    return NULL;
+}
+
+static struct blame *blame(struct crew *c, int rank)
+{
+    if (c->killing || c->nblames == CREW_BLAMES || crew_blamed(c, rank))
+        return NULL;
+    c->blames[c->nblames] = (struct blame){ .rank = rank };
+    return &c->blames[c->nblames++];
+}
+
+void crew_blame(struct crew *c, int rank)
+{
+    blame(c, rank);
+}
+
+static void blame_end(struct crew *c, const struct rank *r, int wstatus)
+{
+    struct blame *b = wstatus || r->pmi == PMI_INSIDE ? blame(c, r->rank) : NULL;
+
+    if (b && WIFSIGNALED(wstatus) && WTERMSIG(wstatus) == SIGKILL)
+        oom_evidence(&c->node->oom, r->pid, b->memory, sizeof b->memory);
+}
+
+/* --- ends -------------------------------------------------------------- */
+
+void crew_wrote(void *crew, int rank)
+{
+    struct crew *c = crew;
+
+    node_note(c->node, c, rank, MOMENT_OUTPUT, 0);
+}
+
 /* Serve what a rank said before it ended, then take note. */
 static void rank_ended(struct crew *c, struct rank *r, int wstatus)
 {
@@ -99,6 +140,8 @@ static void rank_ended(struct crew *c, struct rank *r, int wstatus)
     pmi_conn_close(&r->conn);
     if (!member_ever_initialized(m))
         check_mpi(c, r->rank);
+    node_note(c->node, c, r->rank, MOMENT_EXIT, wstatus);
+    blame_end(c, r, wstatus);
     c->running--;
     c->node->ops->ended(c->node->host, c, r->rank, wstatus);
     r->pid = 0;
@@ -133,6 +176,7 @@ static bool is_end(int signo)
 
 void crew_kill(struct crew *c, int rank, int signo)
 {
+    c->killing = c->killing || (rank < 0 && (is_end(signo) || signo == SIGINT || signo == SIGHUP));
     for (int i = 0; i < c->n; i++) {
         struct rank *r = &c->ranks[i];
 

@@ -36,6 +36,13 @@ struct rank {
     bool            adopted;         /* started by itself: it lives while it is connected */
 };
 
+/* A rank that came to a bad end here before any was killed: what is kept of it for the user. */
+struct blame {
+    int  rank;
+    char memory[200];                /* that it ran out of it (oom.h); "": nothing says so */
+};
+enum { CREW_BLAMES = 4 };
+
 struct port_peer;
 TAILQ_HEAD(port_peers, port_peer);
 
@@ -52,6 +59,9 @@ struct crew {
     struct rank      *ranks;         /* in order of rank */
     int               n, running, unbound;   /* ranks here; alive; not bound to a port peer */
     bool              spoke_pmi, checked_mpi;
+    bool              killing;       /* ranks are sent signals: their ends say nothing */
+    struct blame      blames[CREW_BLAMES];
+    int               nblames;
 };
 
 /* 0, or -1 and e; to be cleared either way.  output and feed are to be added. */
@@ -81,6 +91,12 @@ void crew_kill(struct crew *c, int rank, int signo);
 void crew_release(struct crew *c);
 /* All that descends from us has been killed. */
 void crew_swept(struct crew *c);
+/* A rank is to blame for what comes now, unless it was made to. */
+void crew_blame(struct crew *c, int rank);
+/* What is known of a rank that is to blame; NULL: nothing. */
+const struct blame *crew_blamed(const struct crew *c, int rank);
+/* For output_args.wrote, host being the crew. */
+void crew_wrote(void *crew, int rank);
 /* Others have died: those ranks that want to know hear it by SIGUSR1. */
 void crew_tell_died(struct crew *c);
 /* The short name of a rank's program. */

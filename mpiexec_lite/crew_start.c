@@ -247,6 +247,7 @@ static bool end_rank(struct starts *s, int i)
     r->pid = pid;
     r->held = c->args.plan->hold == HOLD_EXEC;
     c->running++;
+    node_note(c->node, c, r->rank, MOMENT_EXEC, pid);
     c->node->ops->started(c->node->host, c, r->rank, pid);
     return true;
 }
@@ -358,6 +359,8 @@ int crew_start(struct crew *c, struct err *e)
     else
         rc = start_all(&s, e);
     end_all(&s);
+    if (c->n && !*c->node->oom.path)     /* while they start */
+        oom_begin(&c->node->oom, "/proc/self/cgroup", "/sys/fs/cgroup");
     children_clear(&s.children);
     strlist_clear(&s.constants);
     binding_clear(&s.binding);

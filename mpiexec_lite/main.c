@@ -9,6 +9,7 @@
 #include "mpiexec_lite/root.h"
 #include "mpiexec_lite/single.h"
 #include "mpiexec_lite/sweep.h"
+#include "mpiexec_lite/sink.h"
 #include "mpiexec_lite/trace.h"
 
 #include <errno.h>
@@ -166,13 +167,24 @@ static int start(const struct plan *p, struct root_args *args, int *signo, struc
     return status;
 }
 
+/* A file to be written: emptied.  -1 and e. */
+static int open_file(const char *name, struct err *e)
+{
+    int fd = sink_open_file(name, e);
+
+    if (fd < 0 || sink_empty_file(fd, name, e) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
 static int run_plan(struct plan *p, int *signo)
 {
     char **programs = calloc(p->napps, sizeof *programs);
     struct inherited user;
     struct placement place = { 0 };
     struct root_args args = { .plan = p, .place = &place, .programs = programs,
-                              .user = &user, .trace = -1 };
+                              .user = &user, .trace = -1, .timeline = -1 };
     struct err e = { 0 };
     int status;
 
@@ -190,12 +202,16 @@ static int run_plan(struct plan *p, int *signo)
         status = find_programs(p, &place, programs);
     if (status == 0 && p->trace && (args.trace = trace_open(p->trace, &e)) < 0)
         status = complain(e.text, EXIT_USAGE);
+    if (status == 0 && p->timeline && (args.timeline = open_file(p->timeline, &e)) < 0)
+        status = complain(e.text, EXIT_USAGE);
     if (status == 0 && p->nameserver && !strcmp(p->nameserver, "start") && naming_start(&e) < 0)
         status = complain(e.text, EXIT_LAUNCHER);
     if (status == 0)
         status = start(p, &args, signo, &e);
     if (args.trace >= 0)
         close(args.trace);
+    if (args.timeline >= 0)
+        close(args.timeline);
     for (size_t a = 0; a < p->napps; a++)
         free(programs[a]);
     free(programs);

@@ -6,6 +6,8 @@
 #include "mpiexec_lite/child.h"
 #include "mpiexec_lite/cleanup.h"
 #include "mpiexec_lite/conn.h"
+#include "mpiexec_lite/moments.h"
+#include "mpiexec_lite/oom.h"
 #include "mpiexec_lite/plan.h"
 #include "mpiexec_lite/topology.h"
 #include "wire/buf.h"
@@ -52,6 +54,7 @@ struct node_args {
     const char       *hostname;      /* for messages and PMI_HOSTNAME */
     const struct inherited *user;
     bool              trace;         /* trace the wire */
+    bool              timeline;      /* keep moments */
 };
 
 struct node {
@@ -66,6 +69,8 @@ struct node {
     struct topology   topology;      /* hwloc's XML */
     int               null;          /* /dev/null, for the stdin of most ranks; -1: none */
     int               warned;        /* warnings of the server so far */
+    struct oom        oom;           /* since ranks were started here */
+    struct moments    moments;       /* of ranks here, where args.timeline is set */
     char             *buffer;        /* NODE_BUFFER bytes for all reads */
 };
 
@@ -81,6 +86,8 @@ bool node_reaped(struct node *n, pid_t pid, int wstatus);
 /* Nothing of any crew runs here any more: remove what is to be removed, and wait for that
  * (cleanup.h). */
 void node_cleanup(struct node *n);
+/* Keep this moment of a rank, if moments are kept. */
+void node_note(struct node *n, const struct crew *c, int rank, enum moment_kind kind, int value);
 void node_report(struct node *n);         /* crew_report for all crews */
 
 #endif

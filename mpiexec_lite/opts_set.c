@@ -3,6 +3,7 @@
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/opts_table.h"
 #include "mpiexec_lite/pattern.h"
+#include "mpiexec_lite/timeline.h"
 #include "wire/limits.h"
 #include "wire/utf8.h"
 
@@ -90,6 +91,15 @@ int opts_set_text(struct reader *r, const struct option *o, char *const *arg,
     if (!*arg[0])
         return err_set(e, ERR_INVALID_VAL, "the value is empty");
     return set_string(member(r, o), arg[0], e);
+}
+
+int opts_set_timeline(struct reader *r, const struct option *o, char *const *arg,
+                      struct err *e)
+{
+    if (!timeline_writer(arg[0]))
+        return err_set(e, ERR_INVALID_VAL, "'%.200s' does not end in .json, .svg or .html",
+                       arg[0]);
+    return opts_set_text(r, o, arg, e);
 }
 
 int opts_set_pset(struct reader *r, const struct option *o, char *const *arg, struct err *e)

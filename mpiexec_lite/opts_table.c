@@ -144,6 +144,14 @@ const struct option opts_table[] = {
       .set = opts_set_switch, JOB(keep_going), .value = false,
       .with = "disable-auto-cleanup",
       .help = "End the job when a rank fails (default)." },
+    { .names = { "exitinfo" }, .section = SECTION_END,
+      .set = opts_set_value, JOB(card), .value = CARD_ALWAYS,
+      .help = "Say more of every end that is no success: when, the last words, what became of "
+              "the others, and that no process is left.",
+      .more = "By default only where a rank of several has failed." },
+    { .names = { "silent-abort" }, .section = SECTION_END,
+      .set = opts_set_value, JOB(card), .value = CARD_NEVER, .with = "exitinfo",
+      .help = "When the job fails, say why in one line and no more." },
     { .names = { "print-all-exitcodes" }, .section = SECTION_END,
       .set = opts_set_switch, JOB(print_all_exitcodes), .value = true,
       .help = "At the end print the exit status of every rank." },
@@ -296,6 +304,14 @@ const struct option opts_table[] = {
     { .names = { "trace-wire" }, .arg = "FILE", .section = SECTION_INFO,
       .set = opts_set_text, JOB(trace),
       .help = "Write every PMI message to FILE." },
+    { .names = { "timeline" }, .arg = "FILE", .section = SECTION_INFO,
+      .set = opts_set_timeline, JOB(timeline),
+      .help = "Write when each host and rank did what to FILE: .svg a picture, .html a page "
+              "with it, .json for Perfetto.",
+      .more = "Hosts: connected, ready.  Ranks: execution, the first word of PMI, init, each "
+              "fence, the first output, finalize, the end.  The picture names the critical path: "
+              "who was waited for.  JSON is of Chrome's trace format.  Times of other hosts are "
+              "brought to this one's clock; the file says how exactly." },
     { .names = { "h", "help" }, .section = SECTION_INFO,
       .set = opts_set_print, .print = opts_print_help,
       .help = "Print this text; after an option: about that option." },
@@ -333,10 +349,10 @@ const char *const opts_unsupported[] = {
     "membind", "topolib", "report-bindings", "gpus-per-proc", "g", "gpu-subdevs-per-proc",
     "rmk", "iface", "localhost",
     "disable-hostname-propagation", "enable-hostname-propagation", "demux",
-    "profile", "exitinfo", "tv", "gdb", "preload-binary",
+    "profile", "tv", "gdb", "preload-binary",
     /* Intel MPI and MVAPICH */
     "rr", "tune", "print-rank-map", "gtool", "gtoolfile", "s", "tmpdir", "ordered-output",
-    "silent-abort", "noconf", "hosts-group", "export", "export-all", "config",
+    "noconf", "hosts-group", "export", "export-all", "config",
     "show", "sg", "xterm", "rsh", "ssh",
     /* Open MPI */
     "am", "prefix", "noprefix", "timestamp-output", "output",

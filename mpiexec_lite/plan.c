@@ -170,6 +170,7 @@ void plan_clear(struct plan *p)
     free(p->errfile);
     free(p->stdin_file);
     free(p->trace);
+    free(p->timeline);
     free(p->nameserver);
     free(p->log_dir);
     free(p->single_id);

@@ -69,6 +69,9 @@ enum stdin_mode { STDIN_RANK, STDIN_NONE, STDIN_ALL, STDIN_FILE };
 
 enum outcome_policy { END_ON_FAILURE, END_ON_ANY_NONZERO };
 
+/* When a job that has failed is told of at length (card.h). */
+enum card_wish { CARD_OF_SEVERAL, CARD_ALWAYS, CARD_NEVER };
+
 /* Where ranks wait for a debugger, until they are released. */
 enum hold {
     HOLD_NONE,
@@ -139,6 +142,8 @@ struct plan {
 
     int              verbose;    /* -v: 1, -v -v (or -vv): 2 ... */
     char            *trace;      /* --trace-wire FILE or NULL */
+    char            *timeline;   /* -timeline FILE or NULL */
+    enum card_wish   card;       /* -exitinfo, -silent-abort */
 
     struct strlist   warnings;   /* about the command line, one line each, to be shown */
 };

@@ -141,7 +141,8 @@ static int make_node(struct proxy *p, struct err *e)
 {
     const struct plan *plan = &p->main->bundle.plan;
     struct node_args args = { .plan = plan, .index = tree_node(plan, p->position),
-                              .user = p->args->user, .trace = p->main->bundle.trace };
+                              .user = p->args->user, .trace = p->main->bundle.trace,
+                              .timeline = p->main->bundle.timeline };
 
     args.hostname = plan->remote.launcher == LAUNCHER_FORK ? p->hostname
                                                            : plan->hosts[args.index].name;
@@ -226,6 +227,7 @@ static void end_when_done(struct proxy *p)
         p->left += remotes_sweep(&p->below, NULL, SWEEP_TIME);
     if (p->node.buffer)
         node_cleanup(&p->node);
+    proxy_send_moments(p);
     msg_int(proxy_message(p, "done"), "left", p->left);
     proxy_send(p, NULL, 0);
 }

@@ -1,6 +1,6 @@
 /* proxy_impl.h - what the proxy's source files share: proxy.c (the loop, the set-up, the
  * end), proxy_job.c (a job's part here), proxy_survey.c (what its ranks use), proxy_look.c
- * (looks at files), proxy_tools.c (tools of its node) and proxy_link.c (messages from above
+ * (looks at files), proxy_tools.c (tools of its node), proxy_timeline.c (what was when) and proxy_link.c (messages from above
  * and below). */
 #ifndef MPIEXEC_LITE_PROXY_IMPL_H
 #define MPIEXEC_LITE_PROXY_IMPL_H
@@ -99,6 +99,10 @@ int  proxy_cleanup(struct proxy *p, const struct msg *m, const char *payload, si
 /* proxy_look.c */
 void proxy_look_init(struct proxy *p);
 int  proxy_look(struct proxy *p, const struct msg *m, struct err *e);    /* a message */
+
+/* proxy_timeline.c: the message clock; what was kept of ranks here goes up */
+int  proxy_clock(struct proxy *p, const struct msg *m, struct err *e);
+void proxy_send_moments(struct proxy *p);
 
 /* proxy_tools.c: the message tools; those about streams of tools */
 int  proxy_tools_open(struct proxy *p, const struct msg *m, const char *payload, size_t len,

@@ -185,7 +185,9 @@ int proxy_job_init(struct proxy_job *j, struct err *e)
                               .input = -1, .owner = j };
     struct output_args out = { .places = &j->places, .plan = &b->plan, .job = j->number,
                                .node = n->args.index, .hostname = b->plan.hosts[n->args.index].name,
-                               .buffer = n->buffer, .size = NODE_BUFFER };
+                               .buffer = n->buffer, .size = NODE_BUFFER,
+                               .wrote = n->args.timeline ? crew_wrote : NULL,
+                               .host = &j->crew };
 
     j->programs = calloc(b->plan.napps, sizeof *j->programs);
     if (!j->programs)
@@ -412,12 +414,29 @@ void proxy_job_close_streams(struct proxy_job *j)
     output_close_streams(j->crew.output);
 }
 
+/* What only this host knows of ranks that came to a bad end. */
+static void tell_blames(struct proxy_job *j)
+{
+    for (int i = 0; i < j->crew.nblames; i++) {
+        const struct blame *b = &j->crew.blames[i];
+        struct msg *m = proxy_job_message(j, "blame");
+        struct buf words = BUF_INIT;
+
+        output_last_words(j->crew.output, b->rank, &words);
+        msg_int(m, "rank", b->rank);
+        msg_str(m, "text", b->memory);
+        proxy_send(j->proxy, words.len ? buf_bytes(&words) : NULL, words.len);
+        buf_clear(&words);
+    }
+}
+
 void proxy_job_say_quiet(struct proxy_job *j)
 {
     if (j->quiet || !j->started || j->crew.running || !output_ended(j->crew.output) ||
         !places_flushed(&j->places) || (j->number && !j->crew.n))
         return;
     j->quiet = true;
+    tell_blames(j);
     msg_int(proxy_job_message(j, "quiet"), "position", j->proxy->position);
     link_message(j->proxy->up, LINK_BULK, &j->proxy->msg, NULL, 0, NULL);
 }

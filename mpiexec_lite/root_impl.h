@@ -5,7 +5,8 @@
  * root_foreign.c (jobs of other launchers), root_facts.c and root_survey.c (what extended commands
  * ask about jobs and their processes), root_node.c (ranks of this host and all output),
  * root_spread.c (bringing up the servers of other nodes), root_tree.c (these servers),
- * root_told.c (what they tell), root_input.c (stdin), root_ext.c (extended commands, tools),
+ * root_told.c (what they tell), root_card.c (the last words of a run
+ * that has failed), root_timeline.c (what was when), root_input.c (stdin), root_ext.c (extended commands, tools),
  * root_iof.c and root_push.c (tools that read along what ranks write, and feed them), root_events.c (who is told what
  * becomes of jobs), root_control.c (orders of tools), root_look.c (looks at files) and root_debug.c (what a
  * debugger of the launcher sees). */
@@ -31,6 +32,7 @@ enum position_state { AT_AWAY, AT_CONNECTED, AT_READY };
 struct position {                /* a server of the tree */
     enum position_state state;
     bool     lost;
+    bool     counted;            /* it has said how many processes are left there */
     bool     reads;              /* ranks there read stdin */
     int      machine;            /* what kind it is: of root.machines */
     size_t   taken;              /* bytes of stdin that they have taken */
@@ -73,6 +75,9 @@ struct root_job {
     int               parent_rank;       /* who has started it */
     unsigned          offset;    /* ranks of all jobs before */
     double            since;     /* when it was started, s since 1970; 0: not yet */
+    double            began;     /* when it was started, by root_now */
+    struct far_blame *blames;    /* owned: root_card.c */
+    int               nblames;
     double            over, ended;       /* when the last rank ended, and when that, or a
                                             cause after it, was a failure; 0: not yet */
 };
@@ -85,6 +90,8 @@ struct asked {                   /* a job that is to be started */
 
 struct root_timer;
 TAILQ_HEAD(root_timers, root_timer);
+struct far_blame;
+struct root_timeline;
 struct root_survey;
 TAILQ_HEAD(root_surveys, root_survey);
 
@@ -145,6 +152,9 @@ struct root {
     double            began, first_up;   /* when; the first other server was there */
     double            give_up;   /* when hosts whose ranks live are given up; 0: not set */
     double            finish_by; /* when the other servers have had time enough to end */
+    struct root_timeline *timeline;      /* NULL: there is to be none */
+    struct buf        card;      /* owned: of the first job that has failed */
+    bool              receipt;   /* what is left is to be told */
     int               left;      /* processes that they could not kill */
     int               status;    /* exit status, once concluded; before: of a job that a rank
                                     has started */
@@ -210,6 +220,30 @@ void root_rank_lost(struct root_job *j, int rank);
 void root_job_tried(struct root_job *j, int position);
 void root_events_look(struct root_job *j);       /* all of it may have been started */
 void root_events_ended(struct root_job *j);      /* nothing is left of it */
+
+/* root_timeline.c: -timeline; without it none of these does anything */
+int  root_timeline_init(struct root *r, struct err *e);          /* before the bundle */
+void root_timeline_clear(struct root *r);
+/* The server of a host has come, or can start ranks. */
+void root_timeline_host(struct root *r, int position, bool ready);
+void root_timeline_job(struct root_job *j);      /* it starts */
+void root_timeline_finish(struct root *r);       /* before the others are told to */
+/* Messages of a server below. */
+int  root_timeline_clock(struct root *r, int position, const struct msg *m, struct err *e);
+int  root_timeline_moments(struct root *r, int position, const struct msg *m,
+                           const char *payload, size_t len, struct err *e);
+void root_timeline_write(struct root *r);        /* all is over */
+
+/* root_card.c */
+/* What another host knows of a rank that came to a bad end.  0, or -1 and e. */
+int  root_card_blamed(struct root_job *j, int rank, const char *memory, const char *words,
+                      size_t len, struct err *e);
+void root_card_clear(struct root_job *j);
+void root_card_job(struct root_job *j);          /* all of it has ended */
+/* A server has counted what is left there and below. */
+void root_card_counted(struct root *r, int position);
+/* The last words: all is over, and so many processes are left here. */
+void root_card_show(struct root *r, int left);
 
 /* root_control.c */
 struct ext_order;

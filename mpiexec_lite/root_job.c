@@ -189,7 +189,9 @@ int root_job_init(struct root_job *j, struct err *e)
                               .owner = j };
     struct output_args out = { .places = &r->places, .plan = &b->plan, .job = j->number,
                                .node = r->node.args.index, .hostname = r->hostname,
-                               .buffer = r->node.buffer, .size = NODE_BUFFER };
+                               .buffer = r->node.buffer, .size = NODE_BUFFER,
+                               .wrote = r->node.args.timeline ? crew_wrote : NULL,
+                               .host = &j->crew };
 
     if (init_launch(j, e) < 0 || init_at(j, e) < 0 || crew_init(&j->crew, &r->node, &args, e) < 0)
         return -1;
@@ -224,6 +226,7 @@ void root_job_free(struct root_job *j)
     root_facts_clear(j);
     if (j->number)
         bundle_clear(&j->bundle);
+    root_card_clear(j);
     TAILQ_REMOVE(j->recorded ? &j->root->records : &j->root->jobs, j, in_root);
     free(j);
 }
@@ -250,6 +253,8 @@ void root_job_start(struct root_job *j)
 
     j->started = true;
     j->since = (double)time(NULL);
+    j->began = root_now(r);
+    root_timeline_job(j);
     j->offset = r->offset;
     r->offset += (unsigned)j->launch.size;
     if (mixed && j->crew.job)

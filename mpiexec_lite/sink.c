@@ -231,3 +231,26 @@ void sink_write(struct sink *s, const char *data, size_t len)
     else if (!s->blocked)
         wait_writable(s);
 }
+
+/* What goes to a FIFO waits a little for its reader. */
+static bool writable_soon(int fd)
+{
+    struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+    return poll(&p, 1, 1000) > 0;
+}
+
+int sink_write_all(int fd, const char *data, size_t len)
+{
+    while (len) {
+        ssize_t n = write(fd, data, len);
+
+        if (n < 0 && (errno == EINTR || (errno == EAGAIN && writable_soon(fd))))
+            continue;
+        if (n < 0)
+            return -1;
+        data += n;
+        len -= (size_t)n;
+    }
+    return 0;
+}

@@ -95,6 +95,9 @@ struct host_ops {
     /* Send a message to another launcher; messages of one link stay in order.  len 0: no
      * memory, the link is of no use any more. */
     void (*far_send)(void *host, void *link, const char *frame, size_t len);
+    /* A member enters a fence, or is let go; whole: one of all ranks of its job.  NULL:
+     * nobody wants to know. */
+    void (*fenced)(void *host, struct member *m, bool enters, bool whole);
 };
 
 /* Who speaks on a connection. */

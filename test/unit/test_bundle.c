@@ -23,7 +23,7 @@ static void fill(struct bundle *b)
     b->cwd = strdup("/a b\n\xff");
     b->jobid = strdup("job-1");
     b->spawner = strdup("job");
-    b->trace = true;
+    b->trace = b->timeline = true;
     p->remote = (struct launch_options){
         .launcher = LAUNCHER_TCP, .exec = strdup("srun"), .forward_x = true,
         .proxy = strdup("/p"), .stage_proxy = true, .tree_width = 3, .flat_hosts = 4,
@@ -147,6 +147,7 @@ static void same(const struct bundle *a, const struct bundle *b)
     same_text(a->jobid, b->jobid);
     same_text(a->spawner, b->spawner);
     assert_int_equal(a->trace, b->trace);
+    assert_int_equal(a->timeline, b->timeline);
     assert_int_equal(a->umask, b->umask);
     same_options(&a->plan, &b->plan);
     same_hosts(&a->plan, &b->plan);

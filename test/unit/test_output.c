@@ -120,7 +120,8 @@ static void add_rank(struct run *r, int rank)
 static struct output *output_of(struct places *p, const struct plan *plan, int job, int node,
                                 const char *hostname)
 {
-    struct output_args args = { p, plan, job, node, hostname, buffer, sizeof buffer };
+    struct output_args args = { p, plan, job, node, hostname, buffer, sizeof buffer, NULL,
+                                NULL };
     struct err e = { 0 };
 
     return output_new(&args, &e);
