@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUNDLE_VERSION 2     /* to be raised whenever a table changes */
+#define BUNDLE_VERSION 3     /* to be raised whenever a table changes */
 
 enum kind { BOOL, INT, UNSIGNED, SIZE, SECONDS, TEXT, OPTION, WORDS };
 
@@ -63,6 +63,15 @@ static const struct field job_fields[] = {
     FIELD("keep going",       BOOL,     bundle, plan.keep_going, 0, 1),
     FIELD("verbosity",        INT,      bundle, plan.verbose, 0, INT32_MAX),
     FIELD("network",          OPTION,   bundle, plan.dims, 0, 0),
+    FIELD("proxy's wrapper",  WORDS,    bundle, plan.remote.wrapper, 0, MOST),
+    FIELD("tries",            INT,      bundle, plan.remote.tries, 0, MOST),
+    FIELD("ssh limit",        INT,      bundle, plan.remote.ssh_limit, 0, INT32_MAX),
+    FIELD("ssh limit's time", INT,      bundle, plan.remote.ssh_limit_time, 0, MOST),
+    FIELD("ssh's silence",    BOOL,     bundle, plan.remote.ssh_quiet, 0, 1),
+    FIELD("lowest port",      INT,      bundle, plan.ports.low, 0, 65535),
+    FIELD("highest port",     INT,      bundle, plan.ports.high, 0, 65535),
+    FIELD("no host name",     BOOL,     bundle, plan.hide_hostname, 0, 1),
+    FIELD("kinds of memory",  OPTION,   bundle, plan.alloc_kinds, 0, 0),
 };
 
 static const struct field host_fields[] = {

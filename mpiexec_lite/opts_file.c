@@ -1,8 +1,11 @@
 /* opts_file.c - text files and the lines of a -configfile.  See opts_table.h. */
+#include "mpiexec_lite/env.h"
 #include "mpiexec_lite/opts_table.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -45,6 +48,42 @@ int opts_file_read(const char *path, struct buf *text, struct err *e)
     if (strlen(buf_bytes(text)) + 1 != text->len)
         return err_set(e, ERR_INVALID_VAL, "%.120s: not a text file", path);
     return 0;
+}
+
+/* ".mpiexec.hydra.conf" in this folder, malloc'ed; NULL and no_memory, or it is not to be
+ * read. */
+static char *readable(const char *folder, const char *name, bool *no_memory)
+{
+    char *path = NULL;
+
+    if (asprintf(&path, "%s/%s", folder, name) < 0) {
+        *no_memory = true;
+        return NULL;
+    }
+    if (access(path, R_OK) == 0)
+        return path;
+    free(path);
+    return NULL;
+}
+
+char *opts_usual_configfile(char *const *envp, const char *sysconfdir, struct err *e)
+{
+    const char *named = env_get(envp, "HYDRA_CONFIG_FILE"), *home = env_get(envp, "HOME");
+    bool no_memory = false;
+    char *path = NULL;
+
+    if (named && *named) {
+        path = strdup(named);
+        no_memory = !path;
+    } else {
+        if (home && *home)
+            path = readable(home, ".mpiexec.hydra.conf", &no_memory);
+        if (!path && !no_memory)
+            path = readable(sysconfdir, "mpiexec.hydra.conf", &no_memory);
+    }
+    if (no_memory)
+        err_set(e, ERR_NOMEM, "no memory");
+    return path;
 }
 
 /* One word being put together. */

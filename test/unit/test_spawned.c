@@ -1,5 +1,6 @@
 /* test_spawned.c - mpiexec_lite/spawned: a further job made from the one that asks for
  * it: what it inherits, what info keys change, where its ranks go, and who is to blame. */
+#include "mpiexec_lite/soft.h"
 #include "mpiexec_lite/spawned.h"
 
 #include <errno.h>
@@ -45,7 +46,7 @@ static void test_soft(void **state)
     (void)state;
     for (size_t i = 0; i < N_OF(softs); i++) {
         struct err e = { 0 };
-        int got = spawned_soft(softs[i].list, softs[i].max, &e);
+        int got = soft_largest(softs[i].list, softs[i].max, &e);
 
         print_message("  '%s' up to %d\n", softs[i].list, softs[i].max);
         assert_int_equal(got, softs[i].want < 0 ? -1 : softs[i].want);
