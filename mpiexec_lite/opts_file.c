@@ -4,8 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -50,40 +48,34 @@ int opts_file_read(const char *path, struct buf *text, struct err *e)
     return 0;
 }
 
-/* ".mpiexec.hydra.conf" in this folder, malloc'ed; NULL and no_memory, or it is not to be
- * read. */
-static char *readable(const char *folder, const char *name, bool *no_memory)
+/* folder/name, malloc'ed, if it can be read; else NULL, perhaps with ERR_NOMEM. */
+static char *readable(const char *folder, const char *name, struct err *e)
 {
-    char *path = NULL;
+    struct buf path = BUF_INIT;
 
-    if (asprintf(&path, "%s/%s", folder, name) < 0) {
-        *no_memory = true;
-        return NULL;
-    }
-    if (access(path, R_OK) == 0)
-        return path;
-    free(path);
+    buf_printf(&path, "%s/%s", folder, name);
+    if (path.failed)
+        err_set(e, ERR_NOMEM, "no memory");
+    else if (access(buf_bytes(&path), R_OK) == 0)
+        return path.data;
+    buf_clear(&path);
     return NULL;
 }
 
 char *opts_usual_configfile(char *const *envp, const char *sysconfdir, struct err *e)
 {
     const char *named = env_get(envp, "HYDRA_CONFIG_FILE"), *home = env_get(envp, "HOME");
-    bool no_memory = false;
     char *path = NULL;
 
     if (named && *named) {
         path = strdup(named);
-        no_memory = !path;
-    } else {
-        if (home && *home)
-            path = readable(home, ".mpiexec.hydra.conf", &no_memory);
-        if (!path && !no_memory)
-            path = readable(sysconfdir, "mpiexec.hydra.conf", &no_memory);
+        if (!path)
+            err_set(e, ERR_NOMEM, "no memory");
+        return path;
     }
-    if (no_memory)
-        err_set(e, ERR_NOMEM, "no memory");
-    return path;
+    if (home && *home)
+        path = readable(home, ".mpiexec.hydra.conf", e);
+    return path || e->code ? path : readable(sysconfdir, "mpiexec.hydra.conf", e);
 }
 
 /* One word being put together. */

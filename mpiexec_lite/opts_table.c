@@ -71,7 +71,7 @@ const struct option opts_table[] = {
               "that a program names when it starts others: a line \"env = NAME=VALUE\" for "
               "each variable; a switch has the value TRUE.  An empty line and one that begins "
               "with # do not count.  The command line beats the file." },
-    { .names = { "initial-errhandler" }, .arg = "NAME", .section = SECTION_PROGRAMS,
+    { .names = { "initial-errhandler" }, .arg = "HANDLER", .section = SECTION_PROGRAMS,
       .set = opts_set_errhandler,
       .help = "The error handler that the MPI library begins with: mpi_errors_abort, "
               "mpi_errors_are_fatal (its default) or mpi_errors_return.",

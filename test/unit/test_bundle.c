@@ -326,7 +326,7 @@ static void test_version(void **state)
     written(&out);
     buf_bytes(&out)[0]++;
     assert_int_equal(read_copy(&out, out.len, &e), -1);
-    assert_string_equal(e.text, "job as sent by the launcher: version 3, want 2");
+    assert_string_equal(e.text, "job as sent by the launcher: version 4, want 3");
     buf_clear(&out);
 }
 
