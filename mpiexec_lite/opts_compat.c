@@ -24,7 +24,7 @@ const struct option opts_compat[] = {
     /* Open MPI */
     { .names = { "output" }, .arg = "WORDS", .section = SECTION_COMPAT,
       .set = opts_set_output,
-      .help = "Open MPI's tag, rank, timestamp, merge, dir=DIR and file=NAME, separated by "
+      .help = "Open MPI's tag, rank, timestamp, merge and dir=DIR, separated by "
               "commas; anything else is srun's -o." },
     { .names = { "output-filename" }, .arg = "DIR", .section = SECTION_COMPAT,
       .set = opts_set_output_folder, .with = "outfile-pattern",
