@@ -63,6 +63,7 @@ static const struct field job_fields[] = {
     FIELD("keep going",       BOOL,     bundle, plan.keep_going, 0, 1),
     FIELD("verbosity",        INT,      bundle, plan.verbose, 0, INT32_MAX),
     FIELD("network",          OPTION,   bundle, plan.dims, 0, 0),
+    FIELD("hold",             INT,      bundle, plan.hold, 0, HOLD_EXEC),
     FIELD("proxy's wrapper",  WORDS,    bundle, plan.remote.wrapper, 0, MOST),
     FIELD("tries",            INT,      bundle, plan.remote.tries, 0, MOST),
     FIELD("ssh limit",        INT,      bundle, plan.remote.ssh_limit, 0, INT32_MAX),
