@@ -14,6 +14,20 @@ static int as(struct reader *r, const char *name, const char *value, struct err 
     return opts_apply(r, opts_find(name, strlen(name)), words, e);
 }
 
+/* The words of a list, which commas separate; empty ones are left out.  out is to be cleared
+ * either way. */
+static int split(const char *list, struct strlist *out, struct err *e)
+{
+    while (*list) {
+        size_t len = strcspn(list, ",");
+
+        if (len && strlist_add_bytes(out, list, len) < 0)
+            return err_set(e, ERR_NOMEM, "no memory");
+        list += len + (list[len] == ',');
+    }
+    return 0;
+}
+
 int opts_set_timestamps(struct reader *r, const struct option *o, char *const *arg,
                         struct err *e)
 {
@@ -97,20 +111,12 @@ static int take_directive(struct reader *r, const char *word, struct err *e)
 int opts_set_output(struct reader *r, const struct option *o, char *const *arg, struct err *e)
 {
     struct strlist words = { 0 };
-    const char *list = arg[0];
-    int rc = 0;
+    int rc;
 
     (void)o;
-    if (!all_directives(list))
-        return as(r, "o", list, e);
-    while (rc == 0 && *list) {
-        size_t len = strcspn(list, ",");
-
-        rc = strlist_add_bytes(&words, list, len);
-        list += len + (list[len] == ',');
-    }
-    if (rc < 0)
-        err_set(e, ERR_NOMEM, "no memory");
+    if (!all_directives(arg[0]))
+        return as(r, "o", arg[0], e);
+    rc = split(arg[0], &words, e);
     for (size_t i = 0; rc == 0 && i < words.n; i++)
         rc = take_directive(r, words.v[i], e);
     strlist_clear(&words);
@@ -183,18 +189,17 @@ int opts_set_export_list(struct reader *r, const struct option *o, char *const *
                          struct err *e)
 {
     struct env_rules *rules = &r->plan->env;
-    char *word = arg[0], *next;
+    struct strlist words = { 0 };
+    int rc = 0;
 
     (void)o;
-    rules->inherit = word ? INHERIT_LIST : INHERIT_ALL;
-    for (; word; word = next) {
-        next = strchr(word, ',');
-        if (next)
-            *next++ = '\0';
-        if (*word && export_word(r, rules, word, e) < 0)
-            return -1;
-    }
-    return 0;
+    rules->inherit = arg[0] ? INHERIT_LIST : INHERIT_ALL;
+    if (arg[0])
+        rc = split(arg[0], &words, e);
+    for (size_t i = 0; rc == 0 && i < words.n; i++)
+        rc = export_word(r, rules, words.v[i], e);
+    strlist_clear(&words);
+    return rc;
 }
 
 int opts_set_kill_on_bad_exit(struct reader *r, const struct option *o, char *const *arg,

@@ -177,6 +177,15 @@ def rankmap():
     same(sorted(x.split() for x in r.lines), [["0", "1"], ["1", "1"]], "nodes")
 
 
+@test("-hybrid-hosts: pmi2_proxy of PATH is started")
+def hybrid():
+    write_file(tmp() + "/pmi2_proxy", f"#!/bin/sh\necho >>{tmp()}/calls\n"
+               f"exec {os.path.dirname(os.path.abspath(LAUNCHER))}/pmi2_proxy \"$@\"\n", 0o755)
+    same(len(good("-launcher", "fork", "-hosts", "a,b", "-hybrid-hosts", "echo",
+                  env={"PATH": f"{tmp()}:{os.environ['PATH']}"}).lines), 2, "processes")
+    same(os.path.getsize(tmp() + "/calls"), 2, "calls")
+
+
 @test("-file: options of one program, which the command line beats")
 def file():
     os.mkdir(tmp() + "/w")

@@ -1087,10 +1087,13 @@ static void test_memory(void **state)
 {
     static const char *const words[] = {
         "mpiexec_lite", "-hosts", "al@n[1-40]:2,localhost,m", "-order-nodes", "up",
-        "-skip-launch-node", "-launcher-exec", "/s", "-host", "n[3-45],o", "a", ":", "b",
+        "-skip-launch-node", "-launcher-exec", "/s", "-host", "n[3-45],o", "a", ":",
+        "-timestamp-output", "-output", "tag,dir=/%x", "--export=A,B=1", "-soft", "1:9", "A=1", "b",
+        ":", "-file", "/dev/null", "-hybrid-hosts", "-rankmap", "0", "c",
     };
-    static char extra[] = "HYDRA_LAUNCHER_EXTRA_ARGS=-p 22";
-    char *env[] = { extra, NULL }, *argv[COUNT(words)];
+    static char extra[] = "HYDRA_LAUNCHER_EXTRA_ARGS=-p 22", strace[] = "HYDRA_USE_STRACE=1";
+    static char home[] = "HOME=/nonexistent";
+    char *env[] = { extra, strace, home, NULL }, *argv[COUNT(words)];
     struct err e;
     struct plan p;
     long n = 0, before;
