@@ -986,7 +986,7 @@ static void test_every_refusal(void **state)
     free(man);
 }
 
-/* Every variable is in the manual; what it stands for is an option. */
+/* Every variable is in the manual. */
 static void test_every_variable(void **state)
 {
     char *man = printed_by(opts_print_man_variables);
