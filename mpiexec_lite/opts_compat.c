@@ -93,7 +93,6 @@ const struct refusal opts_refused[] = {
       "set CUDA_VISIBLE_DEVICES from MPI_LOCALRANKID in a script" },
     { "rmk", "allocations are not read", "use -hosts or -f" },
     { "add-host add-hostfile", "all hosts are named at the start", "use -hosts or -f" },
-    { "pset", "there are no process sets", NULL },
 
     /* what would be shown */
     { "show display display-allocation display-devel-map output-proctable do-not-launch xml",

@@ -60,6 +60,7 @@ static void app_clear(struct app *a)
     free(a->arch);
     free(a->file);
     free(a->bind);
+    free(a->pset);
     free(a->host_list);
     free(a->nodes);
 }
