@@ -14,13 +14,15 @@ override B := build
 endif
 PREFIX  ?= /usr/local
 DESTDIR ?=
+SYSCONFDIR ?= /etc
 VERSION  = 0.1.0
 
 CFLAGS  ?= -O2 -g
 WARN     = -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wvla -Wwrite-strings
 HARDEN  ?= -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 LDHARDEN ?= -Wl,-z,relro,-z,now
-CSTD     = -std=c17 -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -I. $(WARN) $(HARDEN)
+CSTD     = -std=c17 -D_GNU_SOURCE -DVERSION='"$(VERSION)"' \
+           -DSYSCONFDIR='"$(SYSCONFDIR)"' -I. $(WARN) $(HARDEN)
 
 # Linked statically, so that a start loads libc and nothing else.
 LIBS_WIRE = -l:libutf8proc.a
@@ -113,10 +115,15 @@ $B/lib/libpmix_ext.a: $(ext_pic) | $B/lib/.
 	    objcopy -w -G 'PMIx_*' -G pmix_ext_number $B/lib/libpmix_ext.o && \
 	    $(AR) rcs $@ $B/lib/libpmix_ext.o
 
-# The options in the manual and the completion come from the program's own table.
+# The options and variables in the manual and the completion come from the program's own
+# tables.
 $B/man/mpiexec_lite.1: mpiexec_lite/mpiexec_lite.1.in $B/bin/mpiexec_lite | $B/man/.
 	@$B/bin/mpiexec_lite --print-man >$B/man/options
-	@sed -e '/^@OPTIONS@$$/{r $B/man/options' -e 'd;}' -e 's/@VERSION@/$(VERSION)/' $< >$@
+	@$B/bin/mpiexec_lite --print-man-variables >$B/man/variables
+	@$B/bin/mpiexec_lite --print-man-refused >$B/man/refused
+	@sed -e '/^@OPTIONS@$$/{r $B/man/options' -e 'd;}' \
+	    -e '/^@VARIABLES@$$/{r $B/man/variables' -e 'd;}' \
+	    -e '/^@REFUSED@$$/{r $B/man/refused' -e 'd;}' -e 's/@VERSION@/$(VERSION)/' $< >$@
 $B/completion/mpiexec_lite: $B/bin/mpiexec_lite | $B/completion/.
 	@$B/bin/mpiexec_lite --print-completion >$@
 $B/completion/pmix_tool: $B/bin/pmix_tool | $B/completion/.
@@ -140,7 +147,7 @@ DEMO_PACKAGES  = $(BUILD_PACKAGES) mpich libmpich-dev libpmi2-0-dev
 TEST_PACKAGES  = $(DEMO_PACKAGES) python3 libcmocka-dev valgrind clang llvm openmpi-bin \
                  libopenmpi-dev gcovr pkg-config man-db groff procps iproute2 munge libmunge2 \
                  libhwloc15 faketime openssh-server openssh-client csh fish nftables locales \
-                 libpmix-dev g++ strace gdb
+                 libpmix-dev g++ strace gdb cmake
 
 deps: ; @test/packages $(BUILD_PACKAGES)
 demo-deps: ; @test/packages $(DEMO_PACKAGES)
@@ -167,7 +174,7 @@ $B/test/bench/layer: $B/test/bench/layer.o $(core)
 sim_src  = $(filter-out pmi2/client%.c pmi2/lib_%.c pmix_ext/lib_%.c $(tool_src), \
              $(wildcard wire/*.c pmi2/*.c pmix_ext/*.c)) \
            $(patsubst %,mpiexec_lite/%.c,launch lease tree flow starting spawned spawned_info \
-             spawn_env binding bundle place plan env hosts hosts_text opts_file) \
+             soft rankmap spawn_env binding bundle place plan env hosts hosts_text opts_file) \
            $(wildcard test/sim/*.c)
 $B/test/sim/sim: $(patsubst %.c,$B/%.o,$(sim_src))
 	$(LD_TEST) $(LIBS_SEAL) $(LIBS_JSON) $(LIBS_WIRE) -lm -o $@

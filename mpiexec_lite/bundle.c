@@ -65,6 +65,15 @@ static const struct field job_fields[] = {
     FIELD("network",          OPTION,   bundle, plan.dims, 0, 0),
     FIELD("hold",             INT,      bundle, plan.hold, 0, HOLD_INIT),
     FIELD("timeline",         BOOL,     bundle, timeline, 0, 1),
+    FIELD("proxy's wrapper",  WORDS,    bundle, plan.remote.wrapper, 0, MOST),
+    FIELD("tries",            INT,      bundle, plan.remote.tries, 0, MOST),
+    FIELD("ssh limit",        INT,      bundle, plan.remote.ssh_limit, 0, INT32_MAX),
+    FIELD("ssh limit's time", INT,      bundle, plan.remote.ssh_limit_time, 0, MOST),
+    FIELD("ssh's silence",    BOOL,     bundle, plan.remote.ssh_quiet, 0, 1),
+    FIELD("lowest port",      INT,      bundle, plan.ports.low, 0, 65535),
+    FIELD("highest port",     INT,      bundle, plan.ports.high, 0, 65535),
+    FIELD("no host name",     BOOL,     bundle, plan.hide_hostname, 0, 1),
+    FIELD("kinds of memory",  OPTION,   bundle, plan.alloc_kinds, 0, 0),
 };
 
 static const struct field host_fields[] = {

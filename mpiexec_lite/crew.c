@@ -255,7 +255,8 @@ int crew_add_job(struct crew *c, int subtree, struct err *e)
                              .nlocal = c->n, .subtree = subtree,
                              .spawner = c->args.spawner, .link = c,
                              .in_env = !plan_is_single(c->args.plan),
-                             .cart_dims = c->args.plan->dims };
+                             .cart_dims = c->args.plan->dims,
+                             .alloc_kinds = c->node->args.plan->alloc_kinds };
     int index = c->node->args.index;
     size_t room = (size_t)(c->n ? c->n : 1);
     int *appnums = malloc(room * sizeof *appnums), *local = malloc(room * sizeof *local);

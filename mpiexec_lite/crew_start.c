@@ -160,7 +160,8 @@ static int make_env(struct starts *s, struct start *x, const struct rank_ends *e
                              .port = c->listener ? listen_address(c->listener) : NULL,
                              .local_rank = (int)(x->rank - c->ranks), .local_size = c->n,
                              .jobid = c->args.jobid, .spawned = c->args.spawner != NULL,
-                             .hostname = c->node->args.hostname };
+                             .hostname = c->node->args.plan->hide_hostname
+                                         ? NULL : c->node->args.hostname };
 
     x->envp = malloc((env->n + more->n + ENV_RANK_MAX) * sizeof *x->envp);
     if (!x->envp)

@@ -178,6 +178,25 @@ static int open_file(const char *name, struct err *e)
     return -1;
 }
 
+/* "(HOST:0,1,2)" for each host that has ranks. */
+static int print_rank_map(const struct plan *p, const struct placement *place)
+{
+    for (size_t i = 0; i < p->nhosts; i++) {
+        int *ranks, n = placement_ranks(place, (int)i, &ranks);
+
+        if (n > 0)
+            printf("(%s:", p->hosts[i].name);
+        for (int k = 0; k < n; k++)
+            printf(k ? ",%d" : "%d", ranks[k]);
+        if (n > 0)
+            puts(")");
+        free(ranks);
+        if (n < 0)
+            return complain("no memory", EXIT_LAUNCHER);
+    }
+    return 0;
+}
+
 static int run_plan(struct plan *p, int *signo)
 {
     char **programs = calloc(p->napps, sizeof *programs);
@@ -200,6 +219,8 @@ static int run_plan(struct plan *p, int *signo)
         status = complain(e.text, EXIT_USAGE);
     else
         status = find_programs(p, &place, programs);
+    if (status == 0 && p->print_rank_map)
+        status = print_rank_map(p, &place);
     if (status == 0 && p->trace && (args.trace = trace_open(p->trace, &e)) < 0)
         status = complain(e.text, EXIT_USAGE);
     if (status == 0 && p->timeline && (args.timeline = open_file(p->timeline, &e)) < 0)

@@ -56,6 +56,9 @@ static void app_clear(struct app *a)
     env_rules_clear(&a->env);
     free(a->wdir);
     free(a->path);
+    free(a->soft);
+    free(a->arch);
+    free(a->file);
     free(a->bind);
     free(a->pset);
     free(a->host_list);
@@ -69,6 +72,7 @@ void plan_init(struct plan *p)
         .remote = {
             .launcher = LAUNCHER_SSH, .tree_width = 32, .flat_hosts = 64, .window = 10,
             .patience = 15, .heartbeat = 5, .lease = 15, .release_bytes = 256 << 10,
+            .tries = 6, .ssh_limit = 8, .ssh_limit_time = 15,
         },
     };
 }
@@ -151,6 +155,9 @@ static void launch_options_clear(struct launch_options *o)
     strlist_clear(&o->extra);
     free(o->proxy);
     free(o->munge_socket);
+    strlist_clear(&o->wrapper);
+    free(o->iface);
+    free(o->localhost);
 }
 
 void plan_clear(struct plan *p)
@@ -165,6 +172,8 @@ void plan_clear(struct plan *p)
     env_rules_clear(&p->env);
     free(p->topology_file);
     free(p->dims);
+    free(p->rankmap);
+    free(p->alloc_kinds);
     free(p->label);
     free(p->outfile);
     free(p->errfile);

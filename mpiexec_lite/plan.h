@@ -52,6 +52,9 @@ struct app {                 /* one block between ':' */
     struct env_rules env;
     char            *wdir;   /* NULL: the launcher's own directory */
     char            *path;   /* -path: colon list searched before PATH; or NULL */
+    char            *soft;   /* -soft: numbers of processes that will do; or NULL */
+    char            *arch;   /* -arch: what its machines are called by uname; or NULL */
+    char            *file;   /* -file: where more options of it are; or NULL */
     char            *bind;   /* what its processes run on (binding.h), or NULL: as we do */
     char            *pset;   /* process set that its ranks are of (-pset), or NULL; known to
                                 the launcher alone */
@@ -59,6 +62,7 @@ struct app {                 /* one block between ':' */
     size_t          *nodes;  /* -host: indexes of plan.hosts that it may run on, in order;
                                 NULL: all of them */
     size_t           nnodes;
+    long             slots;  /* -host: of these */
     int              per_node;       /* of a spawned one: ranks that a node gets in its turn,
                                         0: as many as it has slots for */
     bool             exact;          /* and no more than those */
@@ -79,6 +83,8 @@ enum hold {
     HOLD_INIT                /* in PMI's init, which is not answered */
 };
 
+struct port_range { int low, high; };    /* 0, 0: any port */
+
 /* How servers on other hosts are started and kept. */
 struct launch_options {
     enum launcher launcher;      /* -launcher */
@@ -94,6 +100,13 @@ struct launch_options {
     double        patience;      /* -launch-timeout S: for one host to answer: 15 */
     double        heartbeat;     /* -heartbeat S: 5 */
     double        lease;         /* -lease S: 15; 0: only the end of the stream counts */
+    struct strlist wrapper;      /* HYDRA_USE_STRACE ...: words before pmi2_proxy */
+    char         *iface;         /* -iface: they call back to this interface; NULL: to any */
+    char         *localhost;     /* -localhost: to this name or address; NULL: as iface says */
+    int           tries;         /* of a host whose connection is reset: 6 */
+    int           ssh_limit;     /* so many tries in a row are followed by a pause: 8 */
+    int           ssh_limit_time;        /* of so many seconds: 15 */
+    bool          ssh_quiet;     /* which is not told */
     size_t        release_bytes; /* -kvs-release-bytes N: what a fence sends along: 256 KiB */
 };
 
@@ -110,6 +123,9 @@ struct plan {
     char            *topology_file;  /* -topology-file or NULL */
     char            *dims;       /* of the network (-topology-file), "4,2"; NULL: not known */
     struct launch_options remote;
+    struct port_range ports;     /* MPIEXEC_PORT_RANGE: where we listen */
+    char            *rankmap;    /* -rankmap (rankmap.h) or NULL */
+    bool             print_rank_map;
 
     char            *label;      /* -prepend-pattern, NULL: none; -l is "[%r] " */
     char            *outfile;    /* -outfile-pattern or NULL */
@@ -131,6 +147,8 @@ struct plan {
     int              pmi1_subversion;    /* 1, or 2 by -pmi1-groups */
     char            *nameserver; /* -nameserver: none, auto, start, a path,
                                     HOST:PORT; NULL: auto */
+    bool             hide_hostname;      /* -disable-hostname-propagation */
+    char            *alloc_kinds;        /* -memory-alloc-kinds or NULL */
     bool             no_tools;   /* -disable-tools: no tool can connect */
     char            *log_dir;    /* -log-dir: for what is logged; NULL: nowhere */
     enum outcome_policy policy;  /* -end-on-nonzero */

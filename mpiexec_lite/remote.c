@@ -81,6 +81,22 @@ static void not_found(struct remote *r)
     remote_failed(r, text);
 }
 
+/* Before the next attempt, in seconds. */
+static double pause_of(struct remote *r)
+{
+    const struct launch_options *o = &r->all->args.plan->remote;
+    char text[400];
+
+    if (!spread_is_limit(o, r->tries))
+        return spread_pause(r->tries, (unsigned)random());
+    if (!o->ssh_quiet) {
+        snprintf(text, sizeof text, "%s: %d ssh in a row; the next one in %d s", r->where->name,
+                 r->tries, o->ssh_limit_time);
+        r->all->args.ops->tell(r->all->args.host, text);
+    }
+    return o->ssh_limit_time;
+}
+
 /* The launcher program has ended before the proxy spoke. */
 static void never_spoke(struct remote *r)
 {
@@ -97,8 +113,8 @@ static void never_spoke(struct remote *r)
         try_again(r, 0.);
         return;
     }
-    if (spread_is_reset(remote_last_words(r)) && ++r->tries < SPREAD_TRIES) {
-        try_again(r, spread_pause(r->tries, (unsigned)random()));
+    if (spread_is_reset(remote_last_words(r)) && ++r->tries < o->tries) {
+        try_again(r, pause_of(r));
         return;
     }
     snprintf(text, sizeof text, status ? "%s: %s failed (exit %d)%s%s"

@@ -257,7 +257,7 @@ static int start_stream(struct remote *r, struct err *e)
     if ((forks ? make_socket(&theirs, &in, &out)
                : make_pipes(&theirs, &in, &out, &r->errors)) < 0)
         return err_set(e, ERR_OTHER, "descriptors: %s", strerror(errno));
-    rc = forks && !o->proxy ? fork_proxy(r, &theirs, e) : run_command(r, &theirs, e);
+    rc = forks && !o->proxy && !o->wrapper.n ? fork_proxy(r, &theirs, e) : run_command(r, &theirs, e);
     close_ends(&theirs);
     if (remote_link(r, in, out, e) < 0)
         return -1;

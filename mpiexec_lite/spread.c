@@ -57,6 +57,16 @@ static int add_ssh(const struct launch_options *o, const struct host *h, struct 
     return rc | strlist_add(out, "--") | strlist_add(out, h->name);
 }
 
+/* What watches over pmi2_proxy, as a word each. */
+static int add_wrapper(const struct launch_options *o, struct strlist *out)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < o->wrapper.n; i++)
+        rc |= strlist_add(out, o->wrapper.v[i]);
+    return rc;
+}
+
 /* tcp: CMD, its words, the host, and what is to run there, word by word.  manual: only
  * the latter. */
 static int add_call(const struct launch_options *o, const struct host *h, const char *program,
@@ -72,7 +82,7 @@ static int add_call(const struct launch_options *o, const struct host *h, const 
         rc |= strlist_add(out, h->name);
     }
     snprintf(number, sizeof number, "%d", call->position);
-    rc |= strlist_add(out, program) | strlist_add(out, "--connect") |
+    rc |= add_wrapper(o, out) | strlist_add(out, program) | strlist_add(out, "--connect") |
           strlist_add(out, call->addresses) | strlist_add(out, "--job") |
           strlist_add(out, call->job) | strlist_add(out, "--position") |
           strlist_add(out, number);
@@ -90,11 +100,13 @@ int spread_command(const struct launch_options *o, const struct host *h,
     int rc = 0;
 
     if (o->launcher == LAUNCHER_FORK) {
-        rc = strlist_add(out, program);
+        rc = add_wrapper(o, out) | strlist_add(out, program);
     } else if (call) {
         rc = add_call(o, h, program, call, out);
     } else {
         rc = add_ssh(o, h, out);
+        if (where != PROXY_STAGED)
+            rc |= add_wrapper(o, out);
         if (where == PROXY_STAGED)
             buf_str(&word, staging);
         else if (spread_quote(program, &word) < 0)
@@ -140,4 +152,9 @@ double spread_pause(int tries, unsigned random)
     double base = 0.1 * (double)(1 << (tries < 5 ? tries : 5));
 
     return base * (0.5 + (double)(random % 1024) / 1024);
+}
+
+bool spread_is_limit(const struct launch_options *o, int tries)
+{
+    return o->launcher == LAUNCHER_SSH && o->ssh_limit && tries % o->ssh_limit == 0;
 }

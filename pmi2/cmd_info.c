@@ -112,6 +112,11 @@ static int attr_coords(struct member *m, struct buf *out)
     return given(m->job->coords, out);
 }
 
+static int attr_alloc_kinds(struct member *m, struct buf *out)
+{
+    return given(m->job->alloc_kinds, out);
+}
+
 static int attr_heterogeneous(struct member *m, struct buf *out)
 {
     buf_str(out, m->job->mixed ? "TRUE" : "FALSE");
@@ -133,6 +138,7 @@ static const struct {
     { "PMI_process_mapping", attr_mapping },
     { "PMI_dead_processes", attr_dead },
     { "PMI_alive_processes", attr_alive },
+    { "PMI_mpi_memory_alloc_kinds", attr_alloc_kinds },
     { FOUND_BY_HOST, attr_xml },
     { "universeSize", attr_universe },
     { "hasNameServ", attr_names },

@@ -154,6 +154,7 @@ struct job {
     bool           asked_host, told; /* it has been asked; it has said */
     char          *xml;              /* owned: PMI_hwloc_xmlfile; NULL: none */
     char          *dims, *coords;    /* owned: cartDims, cartCoords; NULL: not known */
+    char          *alloc_kinds;      /* owned: PMI_mpi_memory_alloc_kinds, or NULL */
     bool           in_env;           /* ranks have its constants in their environment */
     bool           mixed;            /* its nodes are of different kinds */
     struct fences  fences;           /* in progress */

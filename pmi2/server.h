@@ -170,6 +170,7 @@ struct job_spec {
     const char *cart_dims, *cart_coords;     /* what these attributes say ("4,4", "0,3";
                                                 coordinates of this node); NULL: nothing.
                                                 Copied */
+    const char *alloc_kinds;     /* PMI_mpi_memory_alloc_kinds, or NULL; copied */
 };
 
 /* NULL and e on failure. */

@@ -27,7 +27,7 @@ static void fill(struct bundle *b)
     p->remote = (struct launch_options){
         .launcher = LAUNCHER_TCP, .exec = strdup("srun"), .forward_x = true,
         .proxy = strdup("/p"), .stage_proxy = true, .tree_width = 3, .flat_hosts = 4,
-        .window = 5, .patience = 6.5, .heartbeat = 0.25, .lease = 8, .release_bytes = 9,
+        .tries = 9, .ssh_limit = 2, .ssh_limit_time = 1, .ssh_quiet = true, .window = 5, .patience = 6.5, .heartbeat = 0.25, .lease = 8, .release_bytes = 9,
     };
     strlist_add(&p->remote.extra, "-p 22");
     p->label = strdup("[%r] ");
@@ -42,6 +42,10 @@ static void fill(struct bundle *b)
     p->keep_going = true;
     p->verbose = 3;
     p->dims = strdup("3,2");
+    strlist_add(&p->remote.wrapper, "strace");
+    p->ports = (struct port_range){ 5000, 5010 };
+    p->hide_hostname = true;
+    p->alloc_kinds = strdup("system");
     plan_add_host(p, "here")->local = true;
     h = plan_add_host(p, "there");
     h->user = strdup("alice");
@@ -95,6 +99,11 @@ static void same_launch(const struct launch_options *a, const struct launch_opti
     assert_true(a->heartbeat == b->heartbeat);
     assert_true(a->lease == b->lease);
     assert_int_equal(a->release_bytes, b->release_bytes);
+    same_list(&a->wrapper, &b->wrapper);
+    assert_int_equal(a->tries, b->tries);
+    assert_int_equal(a->ssh_limit, b->ssh_limit);
+    assert_int_equal(a->ssh_limit_time, b->ssh_limit_time);
+    assert_int_equal(a->ssh_quiet, b->ssh_quiet);
 }
 
 static void same_options(const struct plan *a, const struct plan *b)
@@ -102,6 +111,10 @@ static void same_options(const struct plan *a, const struct plan *b)
     same_launch(&a->remote, &b->remote);
     same_text(a->label, b->label);
     same_text(a->dims, b->dims);
+    same_text(a->alloc_kinds, b->alloc_kinds);
+    assert_int_equal(a->ports.low, b->ports.low);
+    assert_int_equal(a->ports.high, b->ports.high);
+    assert_int_equal(a->hide_hostname, b->hide_hostname);
     same_text(a->outfile, b->outfile);
     same_text(a->errfile, b->errfile);
     assert_int_equal(a->output_from, b->output_from);

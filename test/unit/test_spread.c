@@ -459,9 +459,11 @@ static void test_said(void **state)
 /* Longer from try to try, never in step, and all tries within a minute. */
 static void test_pause(void **state)
 {
+    struct plan usual;
     double most = 0;
 
     (void)state;
+    plan_init(&usual);
     for (int tries = 0; tries < 40; tries++) {
         double low = spread_pause(tries, 0), high = spread_pause(tries, 1023);
 
@@ -471,11 +473,59 @@ static void test_pause(void **state)
             assert_true(low >= spread_pause(tries - 1, 0));
         for (unsigned r = 0; r < 5000; r += 7)
             assert_true(spread_pause(tries, r) >= low && spread_pause(tries, r) <= high);
-        if (tries < SPREAD_TRIES)
+        if (tries < usual.remote.tries)
             most += high;
     }
     assert_true(spread_pause(1, UINT_MAX) <= spread_pause(1, 1023));
     assert_true(most < 60);
+}
+
+/* HYDRA_USE_STRACE: what is put before the proxy, however it is started, but not before the
+ * shell that brings it. */
+static void test_wrapper(void **state)
+{
+    static const struct spread_call call = { "10.0.0.1:7", "job.1", 3 };
+    static const char *const wrapper[] = { "strace", "-f", NULL };
+    static const struct { enum launcher launcher; enum proxy_where where; const char *ends; } rows[] = {
+        { LAUNCHER_SSH, PROXY_BESIDE, "|node7|strace|-f|/p" },
+        { LAUNCHER_SSH, PROXY_IN_PATH, "|node7|strace|-f|pmi2_proxy" },
+        { LAUNCHER_SSH, PROXY_STAGED, "|node7|take" },
+        { LAUNCHER_FORK, PROXY_BESIDE, "strace|-f|/p" },
+        { LAUNCHER_TCP, PROXY_BESIDE, "run|node7|strace|-f|/p|--connect|10.0.0.1:7|--job|job.1|"
+          "--position|3" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < N_OF(rows); i++) {
+        struct launch_options o = { .launcher = rows[i].launcher, .exec = (char *)"run" };
+        struct host h = { .name = (char *)"node7" };
+        struct strlist out = { 0 };
+        struct buf text = BUF_INIT;
+        struct err e = { 0 };
+
+        o.wrapper.v = (char **)wrapper;
+        o.wrapper.n = 2;
+        assert_int_equal(spread_command(&o, &h, rows[i].where, "/p", "take",
+                                        rows[i].launcher == LAUNCHER_TCP ? &call : NULL, &out, &e), 0);
+        join(&out, &text);
+        assert_true(text.len >= strlen(rows[i].ends));
+        assert_string_equal(buf_bytes(&text) + text.len - strlen(rows[i].ends), rows[i].ends);
+        buf_clear(&text);
+        strlist_clear(&out);
+    }
+}
+
+static void test_limit(void **state)
+{
+    struct launch_options o = { .launcher = LAUNCHER_SSH, .ssh_limit = 2 };
+
+    (void)state;
+    assert_false(spread_is_limit(&o, 1));
+    assert_true(spread_is_limit(&o, 2));
+    assert_false(spread_is_limit(&o, 3));
+    assert_true(spread_is_limit(&o, 4));
+    o.launcher = LAUNCHER_FORK;
+    assert_false(spread_is_limit(&o, 2));
 }
 
 int main(void)
@@ -485,6 +535,7 @@ int main(void)
         cmocka_unit_test(test_no_memory), cmocka_unit_test(test_shells),
         cmocka_unit_test(test_as_command), cmocka_unit_test(test_staging),
         cmocka_unit_test(test_said), cmocka_unit_test(test_pause),
+        cmocka_unit_test(test_wrapper), cmocka_unit_test(test_limit),
     };
 
     return cmocka_run_group_tests_name("spread", tests, make_home, drop_home);
