@@ -14,13 +14,14 @@ override B := build
 endif
 PREFIX  ?= /usr/local
 DESTDIR ?=
+SYSCONFDIR ?= /etc
 VERSION  = 0.1.0
 
 CFLAGS  ?= -O2 -g
 WARN     = -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wvla -Wwrite-strings
 HARDEN  ?= -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 LDHARDEN ?= -Wl,-z,relro,-z,now
-CSTD     = -std=c17 -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -I. $(WARN) $(HARDEN)
+CSTD     = -std=c17 -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -DSYSCONFDIR='"$(SYSCONFDIR)"' -I. $(WARN) $(HARDEN)
 
 # Linked statically, so that a start loads libc and nothing else.
 LIBS_WIRE = -l:libutf8proc.a
@@ -202,7 +203,7 @@ soak: all
 	@test/soak --minutes $(MINUTES)
 
 # Includes point only towards wire/, and only these files include the event loop.
-LOOP_FILES = conn.h dialog.h fatal.c feed.h front.c glance.c handshake.h link.h listen.h munger.c \
+LOOP_FILES = conn.h dialog.h fatal.c feed.h front.c glance.c handshake.h hook_run.h link.h listen.h munger.c \
              sealed.h sink.h tool_stream.h topology.h
 loop_free  = $(filter-out $(LOOP_FILES:%=mpiexec_lite/%),$(wildcard mpiexec_lite/*.[ch]))
 layers:

@@ -19,6 +19,8 @@ struct bundle {
     bool             trace;    /* the wire is traced */
     char            *jobid, *spawner;    /* spawner: id of the job that has started it, or
                                             NULL */
+    char            *setup;      /* what set-up providers have said of it, as setup_write has
+                                    it; NULL: nothing */
 };
 
 /* Append the bytes of a job.  envs: one list a block.  out->failed: no memory. */

@@ -91,6 +91,23 @@ int opts_set_text(struct reader *r, const struct option *o, char *const *arg,
     return set_string(member(r, o), arg[0], e);
 }
 
+int opts_add_text(struct reader *r, const struct option *o, char *const *arg, struct err *e)
+{
+    if (!*arg[0])
+        return err_set(e, ERR_INVALID_VAL, "the value is empty");
+    return strlist_add(member(r, o), arg[0]) < 0 ? no_memory(e) : 0;
+}
+
+int opts_set_providers_root(struct reader *r, const struct option *o, char *const *arg,
+                            struct err *e)
+{
+    (void)o;
+    if (strcmp(arg[0], "fail") && strcmp(arg[0], "skip"))
+        return err_set(e, ERR_INVALID_VAL, "'%.40s' is not fail or skip", arg[0]);
+    r->plan->providers_root = strcmp(arg[0], "fail") ? PROVIDERS_ROOT_SKIP : PROVIDERS_ROOT_FAIL;
+    return 0;
+}
+
 int opts_set_pattern(struct reader *r, const struct option *o, char *const *arg,
                      struct err *e)
 {
@@ -526,6 +543,21 @@ static int set_extra_from_environment(struct reader *r, struct err *e)
     return 0;
 }
 
+/* Before those of the command line, as the system's are. */
+static int set_providers_from_environment(struct reader *r, struct err *e)
+{
+    struct strlist *dirs = &r->plan->provider_dirs, given = *dirs;
+    const char *text = env_get(r->envp, "MPIEXEC_LITE_PROVIDERS");
+    int rc;
+
+    if (!text || !*text || r->plan->no_providers)
+        return 0;
+    *dirs = (struct strlist){ 0 };
+    rc = strlist_add(dirs, text) < 0 || strlist_copy(dirs, &given) < 0 ? no_memory(e) : 0;
+    strlist_clear(&given);
+    return rc;
+}
+
 static int set_timeout_from_environment(struct reader *r, struct err *e)
 {
     const char *text = env_get(r->envp, "MPIEXEC_TIMEOUT");
@@ -562,7 +594,8 @@ int opts_set_from_environment(struct reader *r, struct err *e)
         r->plan->env.inherit = strcasecmp(inherit, "all") ? INHERIT_NONE : INHERIT_ALL;
     if (set_booleans_from_environment(r, e) < 0 || set_timeout_from_environment(r, e) < 0)
         return -1;
-    if (set_launcher_from_environment(r, e) < 0 || set_extra_from_environment(r, e) < 0)
+    if (set_launcher_from_environment(r, e) < 0 || set_extra_from_environment(r, e) < 0 ||
+        set_providers_from_environment(r, e) < 0)
         return -1;
     return warn_of_environment(r, e);
 }

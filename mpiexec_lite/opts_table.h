@@ -100,6 +100,8 @@ option_fn opts_set_stdin, opts_set_usize, opts_set_verbose, opts_set_configfile;
 option_fn opts_set_ppn, opts_set_hosts, opts_set_hostfile, opts_set_order;
 option_fn opts_set_skip_launch_node, opts_set_launcher, opts_set_nameserver;
 option_fn opts_set_single_fd;
+option_fn opts_add_text;     /* a copy of the word to struct strlist at; not empty */
+option_fn opts_set_providers_root;
 option_fn opts_set_ignored;  /* nothing; value: whether to warn */
 option_fn opts_set_print;    /* stop and print by the row's print */
 

@@ -67,7 +67,9 @@ static void decide(struct root *r, int width)
     ev_timer_stop(r->loop, &r->trial);
     r->tree.width = r->below.args.tree.width = width;
     n = tree_children(&r->tree, 0, &first);
-    if (crew_add_job(&r->main->crew, r->main->bundle.place.size, &e) < 0) {
+    if (crew_add_job(&r->main->crew, r->main->bundle.place.size, &e) < 0 ||
+        crew_take_setup(&r->main->crew, r->main->bundle.setup, &e) < 0 ||
+        crew_set_up(&r->main->crew, &e) < 0) {
         root_broken(r, EXIT_LAUNCHER, e.text);
         return;
     }
@@ -219,7 +221,8 @@ int root_spread_init(struct root *r, struct err *e)
 
 void root_check_ready(struct root *r)
 {
-    if (r->main->started || !r->decided || r->ready < r->tree.n - 1 || r->main->launch.ending)
+    if (r->main->started || !r->decided || r->ready < r->tree.n - 1 || r->main->launch.ending ||
+        !crew_is_set_up(&r->main->crew))
         return;
     root_progress_end(r);
     if (!root_is_alone(r))

@@ -151,6 +151,7 @@ struct job {
     struct waiters find_waiters;     /* who waits for what the host is to find out */
     bool           asked_host, told; /* it has been asked; it has said */
     char          *xml;              /* owned: PMI_hwloc_xmlfile; NULL: none */
+    struct kvs    *given;            /* owned: attributes that the host has added; NULL: none */
     char          *dims, *coords;    /* owned: cartDims, cartCoords; NULL: not known */
     bool           in_env;           /* ranks have its constants in their environment */
     bool           mixed;            /* its nodes are of different kinds */

@@ -325,10 +325,8 @@ static enum outcome get(struct request *rq, struct getting *g, struct err *e)
 
     if (g->timeout < 0)
         return ext_fail(rq, e, PMIX_ERR_BAD_PARAM, PMIX_TIMEOUT ": %d seconds", g->timeout);
-    if (!strncmp(g->key, "pmix.", 5))
-        return get_reserved(rq, g, e);
-    if (g->rank == PMIX_RANK_WILDCARD)
-        return ext_fail(rq, e, PMIX_ERR_NOT_FOUND, "%.64s is of ranks, not of a job", g->key);
+    if (!strncmp(g->key, "pmix.", 5) || g->rank == PMIX_RANK_WILDCARD)
+        return get_reserved(rq, g, e);   /* of a job: ours, and what set-up providers say */
     if (g->rank != PMIX_RANK_UNDEF && g->rank >= (pmix_rank_t)g->job->size)
         return ext_fail(rq, e, PMIX_ERR_BAD_PARAM, "rank: there is no rank %u, %.64s has %d",
                         g->rank, g->job->id, g->job->size);
