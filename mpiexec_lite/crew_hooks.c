@@ -2,6 +2,7 @@
  * told when they have ended. */
 #include "mpiexec_lite/crew.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 /* As text that any PMI program can ask for. */
@@ -39,14 +40,14 @@ static void ready(void *host)
     c->node->ops->prepared(c->node->host, c);
 }
 
-static void failed(void *host, const char *why)
+static void failed(void *host, const char *why, bool cancelled)
 {
     struct crew *c = host;
 
     if (c->step != CREW_SETTING_UP)
         return;
     crew_give_up(c);
-    c->node->ops->unprepared(c->node->host, c, why);
+    c->node->ops->unprepared(c->node->host, c, why, cancelled ? ECANCELED : EPERM);
 }
 
 static void over(void *host)

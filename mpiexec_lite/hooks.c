@@ -66,7 +66,7 @@ static void fail(struct hooks *h, const char *name, const char *why)
         h->ops->warn(h->host, text);
     } else if (!h->failed) {
         h->failed = true;
-        h->ops->failed(h->host, text);
+        h->ops->failed(h->host, text, false);
     }
 }
 
@@ -317,7 +317,7 @@ static void on_soon(struct ev_loop *loop, ev_timer *w, int revents)
     (void)revents;
     if (h->cancelled && h->stage < STAGE_READY && !h->failed) {
         h->failed = true;
-        h->ops->failed(h->host, "the job is ending");
+        h->ops->failed(h->host, "the job is ending", true);
     }
     if (h->finishing && h->stage < STAGE_READY)
         give_up(h);

@@ -32,7 +32,8 @@ TAILQ_HEAD(all_hooks, hooks);            /* of one server */
 
 struct hooks_ops {
     void (*ready)(void *host);
-    void (*failed)(void *host, const char *why);         /* once; escaped where it is shown */
+    /* Once; to be escaped where it is shown.  cancelled: by hooks_cancel. */
+    void (*failed)(void *host, const char *why, bool cancelled);
     void (*over)(void *host);                            /* NULL: nobody wants to know */
     void (*warn)(void *host, const char *text);
 };

@@ -28,10 +28,10 @@ struct node_ops {
                     const char *text);
     void (*protocol)(void *host, struct crew *c, int rank, const char *why);
     void (*hung_up)(void *host, struct crew *c, int rank);
-    /* Set-up providers: ranks may be started; they are not to be; after their end all is
-     * done.  From the loop. */
+    /* Set-up providers: ranks may be started; they are not to be, and why (errnum: EPERM,
+     * or ECANCELED as the job is ending); after their end all is done.  From the loop. */
     void (*prepared)(void *host, struct crew *c);
-    void (*unprepared)(void *host, struct crew *c, const char *why);
+    void (*unprepared)(void *host, struct crew *c, const char *why, int errnum);
     void (*unhooked)(void *host, struct crew *c);
     /* Before the server core hears of it. */
     void (*ended)(void *host, struct crew *c, int rank, int wstatus);

@@ -86,10 +86,10 @@ static void prepared(void *host, struct crew *c)
     proxy_job_prepared(proxy_job_of(c));
 }
 
-static void unprepared(void *host, struct crew *c, const char *why)
+static void unprepared(void *host, struct crew *c, const char *why, int errnum)
 {
     (void)host;
-    proxy_job_unprepared(proxy_job_of(c), why);
+    proxy_job_unprepared(proxy_job_of(c), why, errnum);
 }
 
 static void unhooked(void *host, struct crew *c)

@@ -84,7 +84,7 @@ int  proxy_job_prepare(struct proxy_job *j);
 void proxy_job_start(struct proxy_job *j);
 /* Providers have set up this node; or not, as why says. */
 void proxy_job_prepared(struct proxy_job *j);
-void proxy_job_unprepared(struct proxy_job *j, const char *why);
+void proxy_job_unprepared(struct proxy_job *j, const char *why, int errnum);
 /* Another job: all at once; what fails is told for each rank.  -1 and e: the job cannot
  * be made at all. */
 int  proxy_job_begin(struct proxy_job *j, struct err *e);

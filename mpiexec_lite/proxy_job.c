@@ -388,7 +388,7 @@ void proxy_job_prepared(struct proxy_job *j)
         proxy_say_ready(j->proxy);
 }
 
-void proxy_job_unprepared(struct proxy_job *j, const char *why)
+void proxy_job_unprepared(struct proxy_job *j, const char *why, int errnum)
 {
     struct here all = { 0, j->bundle.place.size - 1, j->crew.n };
     char text[1000];
@@ -398,7 +398,7 @@ void proxy_job_unprepared(struct proxy_job *j, const char *why)
         return;
     }
     snprintf(text, sizeof text, "%s: %s", j->proxy->node.args.hostname, why);
-    tell_failed(j, all, text, ECANCELED);
+    tell_failed(j, all, text, errnum);
     give_up(j);
 }
 
@@ -414,7 +414,7 @@ int proxy_job_begin(struct proxy_job *j, struct err *e)
     if (!prepare_new(j))
         give_up(j);
     else if (crew_set_up(&j->crew, e) < 0)
-        proxy_job_unprepared(j, e->text);
+        proxy_job_unprepared(j, e->text, EAGAIN);
     else
         proxy_job_start(j);
     return 0;

@@ -234,7 +234,7 @@ int  root_setup_begin(struct root_job *j, void (*done)(struct root_job *j, const
 void root_setup_main(struct root *r);
 /* How a crew of this host fares (node_ops). */
 void root_prepared(void *host, struct crew *c);
-void root_unprepared(void *host, struct crew *c, const char *why);
+void root_unprepared(void *host, struct crew *c, const char *why, int errnum);
 void root_unhooked(void *host, struct crew *c);
 /* Start the ranks of this host, if providers are through. */
 void root_setup_start(struct root_job *j);

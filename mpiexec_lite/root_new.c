@@ -415,7 +415,7 @@ static void tell_refused(struct root *r, struct spawn *s, const struct err *e)
 /* True: it waits. */
 static bool try_start(struct root *r, struct asked *a, struct root_job *parent)
 {
-    struct spawn_blame blame = { 0, EAGAIN };
+    struct spawn_blame blame = { 0, a->job ? EPERM : EAGAIN };
     struct err e = { 0 };
     struct root_job *j = job_of(r, a, &e);
     int rc = j ? make(j, parent, a->spawn, &blame, &e) : -1;

@@ -54,10 +54,11 @@ static void application_ready(void *host)
     j->set_up(j, ok ? NULL : e.text);
 }
 
-static void application_failed(void *host, const char *why)
+static void application_failed(void *host, const char *why, bool cancelled)
 {
     struct root_job *j = host;
 
+    (void)cancelled;
     hooks_finish(j->application);
     j->set_up(j, why);
 }
@@ -170,7 +171,7 @@ void root_prepared(void *host, struct crew *c)
     root_new_started(j, 0);
 }
 
-void root_unprepared(void *host, struct crew *c, const char *why)
+void root_unprepared(void *host, struct crew *c, const char *why, int errnum)
 {
     struct root_job *j = root_job_of(c);
 
@@ -179,7 +180,7 @@ void root_unprepared(void *host, struct crew *c, const char *why)
         return;
     }
     for (int i = 0; i < c->n; i++)
-        root_job_not_started(j, c->ranks[i].rank, why, ECANCELED);
+        root_job_not_started(j, c->ranks[i].rank, why, errnum);
     tell_never_ran(j);
     root_new_started(j, 0);
 }

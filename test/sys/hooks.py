@@ -84,12 +84,12 @@ def interrupted():
 CRASHES = [
     ("ends", "os._exit(3)", "ended without an answer"),
     ("is killed", "os.kill(os.getpid(), 9)", "ended without an answer"),
-    ("says why", 'return {"error": "no tokens\\x1b left"}', "no tokens\\x1b left"),
+    ("says why", 'return {"error": "no tokens\\x1b left"}', "no tokens\\x1B left"),
     ("writes to stderr", 'sys.stderr.write("first\\nno licence\\n"); sys.exit(1)', "it said: no licence"),
     ("says no JSON", 'print("hello", flush=True)', "no JSON object"),
     ("says an array", 'print("[]", flush=True)', "no JSON object"),
     ("says too much", 'print("x" * 400000, flush=True); time.sleep(60)', "too long"),
-    ("answers twice", 'print("{}", flush=True)', "unasked"),
+    ("answers twice", 'sys.stdout.write("{}\\n{}\\n"); sys.stdout.flush(); time.sleep(60)', "unasked"),
     ("has a wrong member", 'return {"env": {}}', "env: no answer to setup-application has that"),
     ("has an info of no type", 'return {"infos": [{"key": "a", "value": 1}]}', "infos[0]"),
     ("sets the launcher's own", 'return {"infos": [set_env("PMI_RANK", "0")]}', "PMI_RANK"),
@@ -245,7 +245,7 @@ def secret(options, nodes):
     """)
     trace = f"{tmp()}/trace"
     os.mkdir(f"{tmp()}/t")
-    job = Job(*options, "-vvv", "-trace-wire", trace, "-provider", p.path, "-n", size(nodes), *py(f"""
+    job = Job(*options, "-vv", "-v", "-trace-wire", trace, "-provider", p.path, "-n", size(nodes), *py(f"""
         c = Client(2)
         token = c.ask("cmd=info-getjobattr;key=site.token;")["value"]
         need(token == os.environ["TOKEN"] and len(token) > 20, "the token")
@@ -395,7 +395,9 @@ def child_lies(options, nodes):
 def finished(options, nodes):
     p = provider("ends")
     r = run(*options, "-provider", p.path, "-n", size(nodes), "sh", "-c",
-            "[ $PMI_RANK = 0 ] && exit 3; [ $PMI_RANK = 1 ] && kill -9 $$; exit 0")
+            "[ $PMI_RANK = 0 ] && exit 3; [ $PMI_RANK = 1 ] || exit 0\n"
+            f"until grep -q 'child-finished.*\"rank\": 0' {p.log_path}; do sleep 0.05; done\n"
+            "kill -9 $$")
     same(r.status, 137, "status")
     seen = {x["rank"]: (x.get("status"), x.get("signal")) for x in p.asked("child-finished")}
     for node, ranks in nodes:
