@@ -215,19 +215,34 @@ static int add_secret(struct setup *s, const char *text)
     return rc;
 }
 
+/* What is no string, as JSON has it; bytes without their quotes. */
+static int add_content(struct setup *s, const pmix_value_t *v)
+{
+    const void *content = value_content(v);
+    struct buf json = BUF_INIT;
+    struct err e;
+    int rc = content ? value_encode(v->type, content, "value", &json, &e) : 0;
+    size_t quotes = json.len > 1 && *buf_bytes(&json) == '"';
+
+    if (rc == 0 && json.len)
+        rc = add_form(s, buf_bytes(&json) + quotes, json.len - 2 * quotes);
+    seal_wipe_buf(&json);
+    buf_clear(&json);
+    return rc;
+}
+
 static int note_secrets(struct setup *s, struct err *e)
 {
     for (size_t i = 0; i < s->infos.n; i++) {
         const pmix_value_t *v = &s->infos.v[i].value;
-        struct buf text = BUF_INIT;
         int rc = 0;
 
         if (v->type == PMIX_ENVAR)
             rc = v->data.envar.value ? add_secret(s, v->data.envar.value) : 0;
-        else if (!change_of(&s->infos.v[i]))
-            rc = setup_text(v, &text) < 0 ? -1 : add_secret(s, text.len ? buf_bytes(&text) : "");
-        seal_wipe_buf(&text);
-        buf_clear(&text);
+        else if (v->type == PMIX_STRING && !change_of(&s->infos.v[i]))
+            rc = v->data.string ? add_secret(s, v->data.string) : 0;
+        else if (v->type != PMIX_STRING)
+            rc = add_content(s, v);
         if (rc < 0)
             return no_memory(e);
     }
