@@ -65,6 +65,7 @@ static const struct field job_fields[] = {
     FIELD("keep going",       BOOL,     bundle, plan.keep_going, 0, 1),
     FIELD("verbosity",        INT,      bundle, plan.verbose, 0, INT32_MAX),
     FIELD("network",          OPTION,   bundle, plan.dims, 0, 0),
+    FIELD("hold",             INT,      bundle, plan.hold, 0, HOLD_EXEC),
     FIELD("variables",        WORDS,    bundle, plan.env.set, 0, MOST),
     FIELD("providers",        WORDS,    bundle, plan.providers, 0, PROVIDERS_MAX),
     FIELD("providers' root",  INT,      bundle, plan.providers_root, 0, PROVIDERS_ROOT_SKIP),
