@@ -272,7 +272,7 @@ DOCDIR  = $(PREFIX)/share/doc/mpiexec_lite
 UNITDIR = $(PREFIX)/lib/systemd
 D       = $(DESTDIR)
 install: all
-	install -d $D$(BINDIR) $D$(LIBDIR) $D$(PCDIR) $D$(INCDIR)/std $D$(MANDIR)/man1 $D$(MANDIR)/man3 \
+	install -d $D$(BINDIR) $D$(LIBDIR) $D$(PCDIR) $D$(INCDIR)/std $D$(MANDIR)/man1 $D$(MANDIR)/man3 $D$(MANDIR)/man7 \
 	    $D$(COMPDIR) $D$(DOCDIR)/examples $D$(UNITDIR)/system $D$(UNITDIR)/user
 	install -m 755 $B/bin/mpiexec_lite $B/bin/pmi2_proxy $B/bin/pmi2_server $B/bin/pmix_tool \
 	    $D$(BINDIR)
@@ -281,7 +281,7 @@ install: all
 	install -m 755 $B/lib/libpmix_ext.so.0 $D$(LIBDIR)
 	ln -sf libpmix_ext.so.0 $D$(LIBDIR)/libpmix_ext.so
 	install -m 644 $B/lib/libpmi2.a $B/lib/libpmix_ext.a $D$(LIBDIR)
-	install -m 644 pmi2/pmi2.h $(wildcard pmix_ext/pmix_ext*.h) $D$(INCDIR)
+	install -m 644 pmi2/pmi2.h mpiexec_lite/mpiexec_lite_provider.h $(wildcard pmix_ext/pmix_ext*.h) $D$(INCDIR)
 	install -m 644 $(wildcard pmix_ext/std/*.h) $D$(INCDIR)/std
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
 	    pmi2/pmi2.pc.in >$D$(PCDIR)/mpiexec_lite-pmi2.pc
@@ -290,12 +290,14 @@ install: all
 	install -m 644 $B/man/mpiexec_lite.1 mpiexec_lite/pmi2_proxy.1 mpiexec_lite/pmi2_server.1 \
 	    pmix_ext/pmix_tool.1 $D$(MANDIR)/man1
 	install -m 644 pmi2/libpmi2.3 pmix_ext/libpmix_ext.3 $D$(MANDIR)/man3
+	sed 's|/etc/mpiexec_lite|$(SYSCONFDIR)/mpiexec_lite|' mpiexec_lite/mpiexec_lite-providers.7 \
+	    >$D$(MANDIR)/man7/mpiexec_lite-providers.7
 	install -m 644 $B/completion/mpiexec_lite $B/completion/pmix_tool $D$(COMPDIR)
 	for u in system user; do sed 's|@BINDIR@|$(BINDIR)|' mpiexec_lite/pmi2_server.$$u.service \
 	    >$D$(UNITDIR)/$$u/pmi2_server.service || exit 1; done
 	install -m 644 README COPYING wire/FORMAT pmi2/PEERS pmix_ext/PROTOCOL.md $D$(DOCDIR)
-	install -m 755 pmix_ext/examples/ask.py $D$(DOCDIR)/examples
-	install -m 644 pmix_ext/examples/rfc0010.c pmix_ext/examples/launcher.c $D$(DOCDIR)/examples
+	install -m 755 pmix_ext/examples/ask.py mpiexec_lite/examples/token.py $D$(DOCDIR)/examples
+	install -m 644 mpiexec_lite/examples/netdev.c pmix_ext/examples/rfc0010.c pmix_ext/examples/launcher.c $D$(DOCDIR)/examples
 # Put libpmi2 on the default path, where it takes the place of Slurm's.
 install-libpmi2: install
 	ln -sf mpiexec_lite/libpmi2.so.0 $D$(PREFIX)/lib/libpmi2.so.0
