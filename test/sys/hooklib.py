@@ -45,7 +45,7 @@ for line in sys.stdin:
     if r["hook"] == "describe":
         print(json.dumps(DESCRIBE), flush=True)
         continue
-    note({{"name": {name!r}, "pid": os.getpid(), **r}})
+    note({{"name": {name!r}, "pid": os.getpid(), "on": os.uname().nodename, **r}})
     print(json.dumps(answer(r, r["hook"]) or {{}}), flush=True)
 '''
 
@@ -87,7 +87,7 @@ def life(log, node, ranks):
     """A node's part of a log, of one process: each hook once, in its order."""
     mine = [x for x in log if x.get("node") == node and x["hook"] == "setup-local"]
     same(len(mine), 1, f"setup-local of node {node}")
-    mine = [x for x in log if x.get("pid") == mine[0]["pid"]]
+    mine = [x for x in log if (x.get("pid"), x.get("on")) == (mine[0]["pid"], mine[0]["on"])]
     hooks = [x["hook"] for x in mine if x["hook"] != "setup-application"]
     same(hooks, ["setup-local"] + ["setup-child"] * len(ranks) + ["child-finished"] * len(ranks) +
          ["local-finished"], f"hooks of node {node}")

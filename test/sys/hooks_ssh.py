@@ -77,8 +77,8 @@ def fails(bed, body, words):
     need(r.status == 255 and any("node2: provider sick" in m and words in m for m in r.messages),
          "its host, name and words", repr(r))
     hooklib.same(p.asked("ran"), [], "ranks")
-    hooklib.same(sorted(x["pid"] for x in p.asked("local-finished")),
-                 sorted(x["pid"] for x in p.asked("setup-local") if x["node"] != 2),
+    hooklib.same(sorted(x["on"] for x in p.asked("local-finished")),
+                 sorted(x["on"] for x in p.asked("setup-local") if x["node"] != 2),
                  "those that were set up are told the end")
 
 
