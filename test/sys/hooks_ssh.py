@@ -9,6 +9,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from trial import *                                     # noqa: E402
 import hooklib                                          # noqa: E402
+from spawnlib import bed_script                         # noqa: E402
 
 SIZE = 4
 NODES = [(i, [2 * i, 2 * i + 1]) for i in range(SIZE)]
@@ -80,6 +81,41 @@ def fails(bed, body, words):
     hooklib.same(sorted(x["on"] for x in p.asked("local-finished")),
                  sorted(x["on"] for x in p.asked("setup-local") if x["node"] != 2),
                  "those that were set up are told the end")
+
+
+@points([(f"a spawn over 4 hosts: {what}", hook) for what, hook in
+         [("each job is set up, and each node told its end", None),
+          ("refused where the job is not set up", "setup-application"),
+          ("refused where a node is not", "setup-local"),
+          ("refused where a rank is not", "setup-child")]])
+def spawned(bed, hook):
+    p = provider(bed, "each", f"""
+        extra["spawned"] = extra.get("spawned") or "spawner" in r
+        if extra["spawned"] and hook == {hook!r} and r.get("node", 3) == 3 and r.get("rank", 7) == 7:
+            return {{"error": "not there"}}
+        if hook == "setup-application":
+            return {{"infos": [set_env("JOB", r["job"])]}}
+    """)
+    child = bed_script(bed, "child", "c = Client(2)\nsay('child', os.environ['JOB'] == c.jobid())\n"
+                       "c.fence()\nc.finalize()")
+    parent = bed_script(bed, "parent", f"""
+        c = Client(1)
+        if rank == 0:
+            if {hook!r}:
+                need(refused(spawn(c, command({child!r}, n=8))), "refused")
+                say("refused")
+            else:
+                started(c, command({child!r}, n=8))
+        c.fence()
+        c.finalize()
+    """)
+    r = launch_with(bed, p, parent)
+    need(r.status == 0 and not r.messages, "a good end", repr(r))
+    hooklib.same(r.lines, ["refused"] if hook else ["child True"] * 8, "output")
+    local, last = p.asked("setup-local"), p.asked("local-finished")
+    if hook in (None, "setup-application"):     # else nodes may have been given up before
+        hooklib.same(len(local), SIZE if hook else 2 * SIZE, "setup-local")
+    hooklib.same(len(last), len(local) - (hook in ("setup-local", "setup-child")), "local-finished")
 
 
 main([SIZE], [])
