@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <jansson.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -86,15 +87,15 @@ static int run_object(const char *path)
 
 int provider_host_run(const char *path)
 {
-    char *argv[] = { (char *)(uintptr_t)path, NULL };
+    char *argv[] = { (char *)(uintptr_t)path, NULL }, real[PATH_MAX];
     struct err e = { 0 };
 
     if (make_clean() < 0)
         return say(strerror(errno));
-    if (provider_check(path, &e) < 0)
+    if (provider_check(path, real, &e) < 0)
         return say(e.text);
     if (provider_is_object(path))
-        return run_object(path);
-    execv(path, argv);
+        return run_object(real);
+    execv(real, argv);
     return say(strerror(errno));
 }

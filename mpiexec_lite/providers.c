@@ -118,19 +118,25 @@ static int check_one(const char *path, bool file, struct err *e)
                                      "change it: refused", path);
 }
 
-int provider_check(const char *path, struct err *e)
+static int check_folders(const char *path, struct err *e)
 {
     char at[PATH_MAX], *slash;
 
-    if (*path != '/' || strlen(path) >= sizeof at || !realpath(path, at))
-        return err_set(e, ERR_INVALID_ARG, "%.200s: %s", path,
-                       *path == '/' ? strerror(errno) : "not an absolute path");
-    if (check_one(at, true, e) < 0)
-        return -1;
+    snprintf(at, sizeof at, "%s", path);
     while ((slash = strrchr(at, '/')) > at) {
         *slash = '\0';
         if (check_one(at, false, e) < 0)
             return -1;
     }
     return check_one("/", false, e);
+}
+
+int provider_check(const char *path, char *real, struct err *e)
+{
+    if (*path != '/')
+        return err_set(e, ERR_INVALID_ARG, "%.200s: not an absolute path", path);
+    if (strlen(path) >= PATH_MAX || !realpath(path, real))
+        return err_set(e, ERR_INVALID_ARG, "%.200s: %s", path, strerror(errno));
+    return check_one(real, true, e) < 0 || check_folders(real, e) < 0 ||
+           check_folders(path, e) < 0 ? -1 : 0;
 }

@@ -25,9 +25,10 @@ int  providers_list(bool none, const struct strlist *dirs, const struct strlist 
 void provider_name(const char *path, char out[PROVIDER_NAME]);
 bool provider_is_object(const char *path);
 
-/* Nobody but root and we can have had a hand in this file: it and every folder above are
- * theirs, and nobody else may write there (a sticky folder of root's is fine).  0, or -1
- * and e.  Looks at the file system. */
-int  provider_check(const char *path, struct err *e);
+/* Nobody but root and we can have had a hand in this file: it and every folder on the way to
+ * it, links followed and not, are theirs, and nobody else may write there (a sticky folder of
+ * root's is fine).  0 and real (PATH_MAX bytes), what is to be run; or -1 and e.  Looks at the
+ * file system. */
+int  provider_check(const char *path, char *real, struct err *e);
 
 #endif

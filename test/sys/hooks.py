@@ -559,6 +559,11 @@ def trust():
     p = provider("inside", folder=f"{tmp()}/shared")
     fails(run("-provider", p.path, "-n", 1, "true"), "provider inside", "can change it")
     same(p.log, [], "what was asked")
+    os.mkdir(f"{tmp()}/links")
+    os.symlink(provider("good").path, f"{tmp()}/links/one")
+    good("-provider-dir", f"{tmp()}/links", "-n", 1, "true")
+    os.chmod(f"{tmp()}/links", 0o777)
+    fails(run("-provider-dir", f"{tmp()}/links", "-n", 1, "true"), "provider one", "can change it")
 
 
 @test("a provider has nothing of the launcher's: environment, descriptors, signals, directory")
