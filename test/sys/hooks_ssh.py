@@ -8,6 +8,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from trial import *                                     # noqa: E402
+from munged import MISSING, munges                      # noqa: E402
 import hooklib                                          # noqa: E402
 from spawnlib import bed_script                         # noqa: E402
 
@@ -116,6 +117,25 @@ def spawned(bed, hook):
     if hook in (None, "setup-application"):     # else nodes may have been given up before
         hooklib.same(len(local), SIZE if hook else 2 * SIZE, "setup-local")
     hooklib.same(len(last), len(local) - (hook in ("setup-local", "setup-child")), "local-finished")
+
+
+@point("R12-07 likewise where hosts call back, and memory is shut (-launcher tcp)")
+def called_back(bed):
+    if MISSING:
+        raise hooklib.Skip("not installed: " + " ".join(MISSING))
+    p = provider(bed, "tcp", """
+        if hook == "setup-application":
+            return {"infos": [set_env("A", "b"), value("site.x", "STRING", "y")]}
+    """)
+    with munges(bed) as sock:
+        cmd = bed.write("cmd", '#!/bin/sh\nhost=$1; shift; exec ssh -n -oBatchMode=yes "$host" "$@"\n',
+                        0o755)
+        r = launch_with(bed, p, "-launcher", "tcp", "-launcher-exec", cmd, "-munge-socket", sock,
+                        "sh", "-c", "echo $A; " + ran(p)[2])
+    need(r.status == 0 and not r.messages and r.lines == ["b"] * 2 * SIZE, "a good end", repr(r))
+    hooklib.orders(p.log, "setup-local", "ran")
+    for node, ranks in NODES:
+        hooklib.life(p.log, node, ranks)
 
 
 main([SIZE], [])
