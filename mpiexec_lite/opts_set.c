@@ -4,6 +4,7 @@
 #include "mpiexec_lite/opts_table.h"
 #include "mpiexec_lite/pattern.h"
 #include "wire/limits.h"
+#include "wire/utf8.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -106,6 +107,15 @@ int opts_set_providers_root(struct reader *r, const struct option *o, char *cons
         return err_set(e, ERR_INVALID_VAL, "'%.40s' is not fail or skip", arg[0]);
     r->plan->providers_root = strcmp(arg[0], "fail") ? PROVIDERS_ROOT_SKIP : PROVIDERS_ROOT_FAIL;
     return 0;
+}
+
+int opts_set_pset(struct reader *r, const struct option *o, char *const *arg, struct err *e)
+{
+    if (strchr(arg[0], ','))             /* which is between names */
+        return err_set(e, ERR_INVALID_VAL, "'%.60s' has a comma", arg[0]);
+    if (!utf8_valid(arg[0], strlen(arg[0])))
+        return err_set(e, ERR_INVALID_VAL, "the name is not UTF-8");
+    return opts_set_text(r, o, arg, e);
 }
 
 int opts_set_pattern(struct reader *r, const struct option *o, char *const *arg,

@@ -183,7 +183,6 @@ static void run(struct root *r)
                  r->plan->nhosts);
     root_setup_main(r);
     ev_run(r->loop, 0);
-    root_ext_linger(r);
 }
 
 /* Nothing stays: daemons of ranks go last; where the front end is gone, all goes. */
