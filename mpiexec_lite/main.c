@@ -6,6 +6,8 @@
 #include "mpiexec_lite/mpir.h"
 #include "mpiexec_lite/naming_start.h"
 #include "mpiexec_lite/opts.h"
+#include "mpiexec_lite/provider_host.h"
+#include "mpiexec_lite/providers.h"
 #include "mpiexec_lite/root.h"
 #include "mpiexec_lite/single.h"
 #include "mpiexec_lite/sweep.h"
@@ -215,7 +217,9 @@ static int run_plan(struct plan *p, int *signo)
     p->debugged = mpir_being_debugged();         /* by who has started us */
     if (p->debugged)
         p->hold = HOLD_EXEC;
-    if (place_ranks(p, NULL, &place, &e) < 0)
+    if (place_ranks(p, NULL, &place, &e) < 0 ||
+        providers_list(p->no_providers, &p->provider_dirs, &p->provider_files, &p->providers,
+                       &e) < 0)
         status = complain(e.text, EXIT_USAGE);
     else
         status = find_programs(p, &place, programs);
@@ -262,6 +266,8 @@ int main(int argc, char **argv)
 
     if (fill_standard() < 0)
         return complain(strerror(errno), EXIT_LAUNCHER);
+    if (argc == 3 && !strcmp(argv[1], "--run-provider"))
+        return provider_host_run(argv[2]);
     what = opts_parse(&plan, argc, argv, environ, stdout, &e);
     for (size_t i = 0; i < plan.warnings.n; i++)
         complain(plan.warnings.v[i], 0);

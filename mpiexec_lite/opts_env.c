@@ -226,6 +226,23 @@ static int set_wrapper(struct reader *r, const struct variable *v, const char *n
     return on < 0 ? -1 : 0;
 }
 
+/* Before those of the command line, as the system's are. */
+static int set_providers(struct reader *r, const struct variable *v, const char *name,
+                         const char *text, struct err *e)
+{
+    struct strlist *dirs = &r->plan->provider_dirs, given = *dirs;
+    int rc;
+
+    (void)v;
+    (void)name;
+    if (!*text || r->plan->no_providers)
+        return 0;
+    *dirs = (struct strlist){ 0 };
+    rc = strlist_add(dirs, text) < 0 || strlist_copy(dirs, &given) < 0 ? no_memory(e) : 0;
+    strlist_clear(&given);
+    return rc;
+}
+
 /* A variable that would change where or how ranks run: silence would mislead. */
 static int warn_of(struct reader *r, const struct variable *v, const char *name,
                    const char *text, struct err *e)
@@ -275,6 +292,9 @@ const struct variable opts_variables[] = {
       "LOW:HIGH, the ports to listen at, with -launcher tcp and manual and with -pmi-port.  "
       "The first that is set counts." },
     { { "MPIEXEC_UNIVERSE_SIZE" }, set_option, "usize", NULL, "As -usize." },
+    { { "MPIEXEC_LITE_PROVIDERS" }, set_providers, NULL, NULL,
+      "A directory of set-up providers, used after the system's; see "
+      "mpiexec_lite-providers(7)." },
     { { "HYDRA_BINDING" }, warn_of, NULL, NULL, "Ignored with a warning." },
     { { "HYDRA_MAPPING" }, warn_of, NULL, NULL, "Ignored with a warning." },
     { { "HYDRA_MEMBIND" }, warn_of, NULL, NULL, "Ignored with a warning." },

@@ -101,6 +101,23 @@ int opts_set_timeline(struct reader *r, const struct option *o, char *const *arg
     return opts_set_text(r, o, arg, e);
 }
 
+int opts_add_text(struct reader *r, const struct option *o, char *const *arg, struct err *e)
+{
+    if (!*arg[0])
+        return err_set(e, ERR_INVALID_VAL, "the value is empty");
+    return strlist_add(member(r, o), arg[0]) < 0 ? no_memory(e) : 0;
+}
+
+int opts_set_providers_root(struct reader *r, const struct option *o, char *const *arg,
+                            struct err *e)
+{
+    (void)o;
+    if (strcmp(arg[0], "fail") && strcmp(arg[0], "skip"))
+        return err_set(e, ERR_INVALID_VAL, "'%.40s' is not fail or skip", arg[0]);
+    r->plan->providers_root = strcmp(arg[0], "fail") ? PROVIDERS_ROOT_SKIP : PROVIDERS_ROOT_FAIL;
+    return 0;
+}
+
 int opts_set_pset(struct reader *r, const struct option *o, char *const *arg, struct err *e)
 {
     if (strchr(arg[0], ','))             /* which is between names */

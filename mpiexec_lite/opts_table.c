@@ -319,6 +319,23 @@ const struct option opts_table[] = {
     { .names = { "disable-tools" }, .section = SECTION_PMI,
       .set = opts_set_switch, JOB(no_tools), .value = true,
       .help = "Let no tool (debugger, monitor, pmix_tool) connect; no socket is opened for them." },
+    { .names = { "provider" }, .arg = "PATH", .section = SECTION_PMI,
+      .set = opts_add_text, .flags = OPTION_REPEAT, .at = offsetof(struct plan, provider_files),
+      .help = "Have this set-up provider, an executable or NAME.so, prepare jobs, nodes and "
+              "ranks; may be given several times.",
+      .more = "See mpiexec_lite-providers(7)." },
+    { .names = { "provider-dir" }, .arg = "DIR", .section = SECTION_PMI,
+      .set = opts_add_text, .flags = OPTION_REPEAT, .at = offsetof(struct plan, provider_dirs),
+      .help = "Use all set-up providers of DIR, in order of their names, as those of "
+              SYSCONFDIR "/mpiexec_lite/providers.d and of the directory that "
+              "MPIEXEC_LITE_PROVIDERS names." },
+    { .names = { "no-providers" }, .section = SECTION_PMI,
+      .set = opts_set_switch, JOB(no_providers), .value = true,
+      .help = "Use no set-up provider but those of -provider and -provider-dir." },
+    { .names = { "providers-root" }, .arg = "fail|skip", .section = SECTION_PMI,
+      .set = opts_set_providers_root, JOB(providers_root),
+      .help = "What becomes of a set-up provider that needs root when somebody else starts the "
+              "job: the start fails (default), or goes on without it." },
     { .names = { "log-dir" }, .arg = "DIR", .section = SECTION_PMI,
       .set = opts_set_text, JOB(log_dir),
       .help = "Keep what programs and tools log for the record of their job, or for all "

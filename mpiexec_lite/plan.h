@@ -24,6 +24,7 @@ struct strlist {
 int  strlist_add(struct strlist *l, const char *s);      /* copies; -1: no memory */
 /* The same for the first n bytes of s. */
 int  strlist_add_bytes(struct strlist *l, const char *s, size_t n);
+int  strlist_copy(struct strlist *to, const struct strlist *from);       /* adds them; -1 */
 void strlist_clear(struct strlist *l);
 
 enum inherit { INHERIT_UNSET, INHERIT_ALL, INHERIT_NONE, INHERIT_LIST };
@@ -110,6 +111,8 @@ struct launch_options {
     size_t        release_bytes; /* -kvs-release-bytes N: what a fence sends along: 256 KiB */
 };
 
+enum providers_root { PROVIDERS_ROOT_FAIL, PROVIDERS_ROOT_SKIP };
+
 struct plan {
     struct app      *apps;       /* owned */
     size_t           napps;
@@ -150,6 +153,11 @@ struct plan {
     bool             hide_hostname;      /* -disable-hostname-propagation */
     char            *alloc_kinds;        /* -memory-alloc-kinds or NULL */
     bool             no_tools;   /* -disable-tools: no tool can connect */
+    struct strlist   provider_dirs, provider_files;  /* -provider-dir, -provider */
+    bool             no_providers;       /* -no-providers: none of the system's */
+    int              providers_root;     /* -providers-root: what becomes of those that need it */
+    struct strlist   providers;  /* absolute paths of set-up providers (providers.h); in a
+                                    bundle those that take part on nodes */
     char            *log_dir;    /* -log-dir: for what is logged; NULL: nowhere */
     enum outcome_policy policy;  /* -end-on-nonzero */
     bool             keep_going; /* -disable-auto-cleanup */

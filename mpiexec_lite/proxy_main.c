@@ -2,6 +2,7 @@
 #include "mpiexec_lite/bridge.h"
 #include "mpiexec_lite/dial.h"
 #include "mpiexec_lite/guard.h"
+#include "mpiexec_lite/provider_host.h"
 #include "mpiexec_lite/spread.h"
 #include "mpiexec_lite/stage.h"
 
@@ -74,6 +75,8 @@ int main(int argc, char **argv)
     }
     if (argc == 3 && !strcmp(argv[1], "--tool"))
         return bridge_run((pid_t)strtol(argv[2], NULL, 10));
+    if (argc == 3 && !strcmp(argv[1], "--run-provider"))
+        return provider_host_run(argv[2]);
     inherited_save(&user);
     if (argc == 2 && !strcmp(argv[1], "--staged"))
         remove_staged();

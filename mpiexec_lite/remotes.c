@@ -160,15 +160,18 @@ bool remotes_reaped(struct remotes *rs, pid_t pid, int wstatus)
     return false;
 }
 
-int remotes_sweep(struct remotes *rs, const char *jobid, double seconds)
+int remotes_sweep(struct remotes *rs, const struct all_hooks *hooks, const char *jobid,
+                  double seconds)
 {
-    pid_t *pids = calloc((size_t)rs->n + 1, sizeof *pids);
-    size_t n = 0;
+    size_t most = (size_t)rs->n + all_hooks_pids(hooks, NULL, 0), n = 0;
+    pid_t *pids = calloc(most + 1, sizeof *pids);
     int left;
 
     for (int i = 0; pids && i < rs->n; i++)
         if (rs->v[i]->pid)
             pids[n++] = rs->v[i]->pid;
+    if (pids)
+        n += all_hooks_pids(hooks, pids + n, most - n);
     left = pids ? sweep_but(seconds, pids, n, jobid) : 1;
     free(pids);
     return left;

@@ -1044,7 +1044,7 @@ static const char *sample(const struct option *o)
         { "LIST", "localhost" }, { "FILE", "HYDRA_USE_LOCALHOST" }, { "W", "1" }, { "PORT", "1" },
         { "ssh|fork|manual|tcp", "ssh" }, { "ASCENDING|DESCENDING", "up" },
         { "SYSTEM|INFINITE|N", "1" }, { "none|all|R|file:F", "none" },
-        { "PATH|HOST:PORT|auto|start|none", "auto" },
+        { "PATH|HOST:PORT|auto|start|none", "auto" }, { "fail|skip", "skip" },
     };
 
     for (size_t i = 0; i < COUNT(samples); i++)
