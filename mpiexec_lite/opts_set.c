@@ -1,6 +1,8 @@
 /* opts_set.c - what each option does to the plan.  See opts_table.h. */
 #include "mpiexec_lite/address.h"
+#include "mpiexec_lite/allocation.h"
 #include "mpiexec_lite/env.h"
+#include "mpiexec_lite/launchers.h"
 #include "mpiexec_lite/opts_table.h"
 #include "mpiexec_lite/pattern.h"
 #include "wire/limits.h"
@@ -361,19 +363,17 @@ int opts_set_skip_launch_node(struct reader *r, const struct option *o, char *co
     return 0;
 }
 
-/* 0, or -1 if no launcher has this name. */
-static int find_launcher(const char *name, enum launcher *to)
+/* What was given is not in a list of names, which is lent. */
+static int not_one_of(const char *given, void names(struct buf *out), struct err *e)
 {
-    static const char *const names[] = {
-        [LAUNCHER_SSH] = "ssh", [LAUNCHER_FORK] = "fork", [LAUNCHER_MANUAL] = "manual",
-        [LAUNCHER_TCP] = "tcp",
-    };
+    struct buf text = BUF_INIT;
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcasecmp(name, names[i]) == 0) {
-            *to = (enum launcher)i;
-            return 0;
-        }
+    names(&text);
+    if (text.failed)
+        no_memory(e);
+    else
+        err_set(e, ERR_INVALID_VAL, "'%.40s' is none of: %s", given, buf_bytes(&text));
+    buf_clear(&text);
     return -1;
 }
 
@@ -381,9 +381,28 @@ int opts_set_launcher(struct reader *r, const struct option *o, char *const *arg
                       struct err *e)
 {
     (void)o;
-    if (find_launcher(arg[0], &r->plan->remote.launcher) == 0)
+    if (launcher_find(arg[0], &r->plan->remote.launcher) == 0)
         return 0;
-    return err_set(e, ERR_INVALID_VAL, "'%.40s' is not ssh, fork, manual or tcp", arg[0]);
+    return not_one_of(arg[0], launcher_names, e);
+}
+
+static void rmk_names(struct buf *out)
+{
+    buf_str(out, "user, ");
+    allocation_names(out);
+}
+
+static int set_rmk(struct reader *r, const char *name, struct err *e)
+{
+    r->no_rmk = strcasecmp(name, "user") == 0;
+    r->rmk = r->no_rmk ? NULL : allocation_find(name);
+    return r->no_rmk || r->rmk ? 0 : not_one_of(name, rmk_names, e);
+}
+
+int opts_set_rmk(struct reader *r, const struct option *o, char *const *arg, struct err *e)
+{
+    (void)o;
+    return set_rmk(r, arg[0], e);
 }
 
 int opts_set_nameserver(struct reader *r, const struct option *o, char *const *arg,
@@ -506,10 +525,25 @@ static int set_launcher_from_environment(struct reader *r, struct err *e)
     const char *exec_var = "HYDRA_LAUNCHER_EXEC";
     const char *exec = either(r, &exec_var, "HYDRA_BOOTSTRAP_EXEC");
 
-    if (name && !opts_has(r, "launcher") && find_launcher(name, &o->launcher) < 0)
+    if (name && !opts_has(r, "launcher") && launcher_find(name, &o->launcher) < 0)
         return opts_warn(r, e, "%s=%.40s is not supported by this version and ignored", var,
                          name);
+    if (!name && !opts_has(r, "launcher") && r->rmk && r->rmk->launches)
+        launcher_find(r->rmk->name, &o->launcher);
     return exec && !o->exec ? set_string(&o->exec, exec, e) : 0;
+}
+
+/* -rmk, or else the variable, or else whose environment this is. */
+static int set_rmk_from_environment(struct reader *r, struct err *e)
+{
+    const char *name = env_get(r->envp, "HYDRA_RMK");
+
+    if (opts_has(r, "rmk"))
+        return 0;
+    if (name && *name)
+        return set_rmk(r, name, e) < 0 ? err_context(e, "HYDRA_RMK") : 0;
+    r->rmk = allocation_detect(r->envp);
+    return 0;
 }
 
 static int set_extra_from_environment(struct reader *r, struct err *e)
@@ -562,7 +596,8 @@ int opts_set_from_environment(struct reader *r, struct err *e)
         r->plan->env.inherit = strcasecmp(inherit, "all") ? INHERIT_NONE : INHERIT_ALL;
     if (set_booleans_from_environment(r, e) < 0 || set_timeout_from_environment(r, e) < 0)
         return -1;
-    if (set_launcher_from_environment(r, e) < 0 || set_extra_from_environment(r, e) < 0)
+    if (set_rmk_from_environment(r, e) < 0 || set_launcher_from_environment(r, e) < 0 ||
+        set_extra_from_environment(r, e) < 0)
         return -1;
     return warn_of_environment(r, e);
 }

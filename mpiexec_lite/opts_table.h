@@ -8,6 +8,7 @@
 #include "mpiexec_lite/opts.h"
 #include "wire/buf.h"
 
+struct allocation_kind;
 struct option;
 struct reader;
 
@@ -79,6 +80,8 @@ struct reader {
     bool          skip_launch_node;
     bool          no_autofork;       /* this host is started as the others are */
     bool          usize_system;      /* -usize SYSTEM */
+    bool          no_rmk;            /* -rmk user: no resource manager counts */
+    const struct allocation_kind *rmk;       /* the one that does; NULL: none */
 
     const struct option *help_of;    /* "-opt -h": stop and print that */
     void        (*print)(FILE *out); /* stop and print this */
@@ -99,7 +102,7 @@ option_fn opts_set_inherit;  /* inherit of struct env_rules at = value */
 option_fn opts_set_stdin, opts_set_usize, opts_set_verbose, opts_set_configfile;
 option_fn opts_set_ppn, opts_set_hosts, opts_set_hostfile, opts_set_order;
 option_fn opts_set_skip_launch_node, opts_set_launcher, opts_set_nameserver;
-option_fn opts_set_single_fd;
+option_fn opts_set_single_fd, opts_set_rmk;
 option_fn opts_set_ignored;  /* nothing; value: whether to warn */
 option_fn opts_set_print;    /* stop and print by the row's print */
 
