@@ -61,7 +61,7 @@ unit     = $(patsubst %.c,$B/%,$(wildcard test/unit/test_*.c))
 
 .PHONY: all check check-only check-long check-long-only demo deps demo-deps test-deps asan fuzz \
         fuzz-build bench cover layers install install-libpmi2 dist clean torture differential sim \
-        soak check-mpi
+        soak check-mpi check-slurm slurm-deps
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -138,9 +138,13 @@ TEST_PACKAGES  = $(DEMO_PACKAGES) python3 libcmocka-dev valgrind clang llvm open
                  libhwloc15 faketime openssh-server openssh-client csh fish nftables locales \
                  libpmix-dev g++ strace
 
+SLURM_PACKAGES = $(BUILD_PACKAGES) python3 libpmi2-0-dev munge libmunge2 slurmctld slurmd \
+                 slurm-client iproute2 nftables csh fish openssh-server openssh-client procps
+
 deps: ; @test/packages $(BUILD_PACKAGES)
 demo-deps: ; @test/packages $(DEMO_PACKAGES)
 test-deps: ; @test/packages $(TEST_PACKAGES)
+slurm-deps: ; @test/packages $(SLURM_PACKAGES)
 
 # --- tests -------------------------------------------------------------------
 
@@ -187,6 +191,11 @@ check-long-only: all $B/test/sim/sim
 	@$(MAKE) --no-print-directory fuzz SECS=20
 	@test/run --timeout 900 test/torture/run test/differential/run test/sim/planted \
 	    test/long/minute.py test/long/spawns.py test/long/tools.py
+
+# A real Slurm, of four nodes on this machine.
+check-slurm: slurm-deps
+	@$(MAKE) --no-print-directory all
+	@test/run --timeout 240 test/slurm/run
 
 # make sim SEEDS=1..1000000 RANKS= NODES=: random schedules with faults; 0 violations is right.
 SEEDS ?= 1..100000

@@ -98,11 +98,14 @@ static bool is_set_in(const struct strlist *l, size_t from, const char *entry)
     return false;
 }
 
-/* What a resource manager has set for its own job is not of this one. */
+/* What a resource manager has set for its own job is not of this one.  Where its commands
+ * find it is the site's to say. */
 static bool is_of_manager(const struct plan *p, const char *entry)
 {
     const char *const *drop = launcher_way(p->remote.launcher)->drops;
 
+    if (strncmp(entry, "SLURM_CONF=", 11) == 0)
+        return false;
     while (*drop && strncmp(entry, *drop, strlen(*drop)) != 0)
         drop++;
     return *drop;

@@ -20,6 +20,7 @@ static const struct launcher_way ways[LAUNCHERS] = {
                                              "--input=none", "--no-kill", "--wait=0",
                                              "--kill-on-bad-exit=0", "--chdir=/",
                                              "--ntasks-per-node=1" },
+                          .idle = "cluster configuration lacks support for cpu binding",
                           .together = true, .calls_back = true,
                           .drops = { "SLURM_", "SLURMD_", "SBATCH_" } },
     [LAUNCHER_PBS]    = { .name = "pbs", .program = "pbs_tmrsh", .calls_back = true,

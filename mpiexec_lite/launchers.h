@@ -9,6 +9,7 @@ struct launcher_way {
     const char *name;            /* as -launcher has it */
     const char *program;         /* unless -launcher-exec names one; NULL: there is none */
     const char *words[10];       /* behind the program; NULL last */
+    const char *idle;            /* a line with these words on its stderr says nothing; or NULL */
     bool        together;        /* one program for all hosts */
     bool        calls_back;      /* its proxies do, and munge says who they are; else they
                                     talk over the program's stdin and stdout */

@@ -130,8 +130,8 @@ void remote_over(struct remote *r)
         snprintf(text, sizeof text, "proxy on %s lost: %s%s%s", r->where->name,
                  *r->why ? r->why : "its stream has ended", r->leader->words.len ? ": " : "",
                  remote_last_words(r));
-    else
-        remote_show_words(r, true);
+    else if (!launcher_way(rs->args.plan->remote.launcher)->together)
+        remote_show_words(r, true);      /* else it speaks of the end of its job */
     remote_drop(r);
     if (was_up)
         rs->args.ops->lost(rs->args.host, r->position, text);

@@ -40,18 +40,25 @@ const char *remote_last_words(struct remote *any)
     return text;
 }
 
+static bool is_idle(const struct launcher_way *way, const char *line, size_t len)
+{
+    return way->idle && memmem(line, len, way->idle, strlen(way->idle));
+}
+
 void remote_show_words(struct remote *any, bool all)
 {
     struct remote *r = any->leader;
     const struct launch_options *o = &r->all->args.plan->remote;
-    const char *who = launcher_way(o->launcher)->together ? launcher_program(o) : r->where->name;
+    const struct launcher_way *way = launcher_way(o->launcher);
+    const char *who = way->together ? launcher_program(o) : r->where->name;
     char *nl;
 
     while (r->words.len &&
            ((nl = memchr(buf_bytes(&r->words), '\n', r->words.len)) || all)) {
         size_t n = nl ? (size_t)(nl - buf_bytes(&r->words)) + 1 : r->words.len;
 
-        noise_add(&r->all->noise, who, buf_bytes(&r->words), n);
+        if (!is_idle(way, buf_bytes(&r->words), n))
+            noise_add(&r->all->noise, who, buf_bytes(&r->words), n);
         buf_consume(&r->words, n);
     }
 }

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* --- starting ---------------------------------------------------------- */
@@ -172,14 +173,26 @@ int remotes_add(struct remotes *rs, int position, int n)
 
 /* --- their processes --------------------------------------------------- */
 
-/* The program has failed: whom it was to start, and who has not called, will not. */
-static void give_up(struct remote *leader)
+/* The program has failed: whom it was to start, and who has not called, will not; and if the
+ * others end now (Slurm ends a step whose srun is gone), that is why. */
+static void give_up(struct remote *leader, int wstatus)
 {
     struct remotes *rs = leader->all;
+    const struct launch_options *o = &rs->args.plan->remote;
+    const char *name = launcher_way(o->launcher)->together ? launcher_program(o) : NULL;
 
-    for (int i = 0; i < rs->n; i++)
-        if (rs->v[i]->leader == leader && rs->v[i]->state == REMOTE_STARTING && !rs->v[i]->link)
-            remote_over(rs->v[i]);
+    for (int i = 0; i < rs->n; i++) {
+        struct remote *r = rs->v[i];
+
+        if (r->leader != leader)
+            continue;
+        if (r->state == REMOTE_STARTING && !r->link)
+            remote_over(r);
+        else if (r->state == REMOTE_UP && name)
+            snprintf(r->why, sizeof r->why, "%.60s has ended (%s %d)", name, WIFSIGNALED(wstatus) ?
+                     "signal" : "exit", WIFSIGNALED(wstatus) ? WTERMSIG(wstatus) :
+                                                               WEXITSTATUS(wstatus));
+    }
 }
 
 bool remotes_reaped(struct remotes *rs, pid_t pid, int wstatus)
@@ -194,7 +207,7 @@ bool remotes_reaped(struct remotes *rs, pid_t pid, int wstatus)
         if (r->cut && r->state != REMOTE_ENDED && r->state != REMOTE_WAITING)
             remote_over(r);
         if (wstatus)
-            give_up(r);
+            give_up(r, wstatus);
         remotes_start_more(rs);
         return true;
     }
