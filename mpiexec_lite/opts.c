@@ -1,4 +1,5 @@
 /* opts.c - from words to a plan.  See opts.h and opts_table.h. */
+#include "mpiexec_lite/env.h"
 #include "mpiexec_lite/opts_table.h"
 
 #include "wire/nearest.h"
@@ -311,6 +312,9 @@ static int settle(struct reader *r, struct err *e)
 {
     if (opts_set_from_environment(r, e) < 0 || check_launch(&r->plan->remote, e) < 0)
         return -1;
+    r->plan->allocate = r->plan->alloc && !env_get(r->envp, "SLURM_JOB_ID");
+    if (r->plan->allocate)
+        return 0;
     if (opts_settle_hosts(r, e) < 0 || check_count(r->plan, e) < 0)
         return -1;
     settle_usize(r);

@@ -1,5 +1,6 @@
 /* opts_set.c - what each option does to the plan.  See opts_table.h. */
 #include "mpiexec_lite/address.h"
+#include "mpiexec_lite/alloc.h"
 #include "mpiexec_lite/allocation.h"
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/launchers.h"
@@ -403,6 +404,15 @@ int opts_set_rmk(struct reader *r, const struct option *o, char *const *arg, str
 {
     (void)o;
     return set_rmk(r, arg[0], e);
+}
+
+int opts_set_alloc(struct reader *r, const struct option *o, char *const *arg, struct err *e)
+{
+    struct strlist words = { 0 };
+    int rc = alloc_words(arg[0], &words, e);
+
+    strlist_clear(&words);
+    return rc < 0 ? -1 : opts_set_text(r, o, arg, e);
 }
 
 int opts_set_nameserver(struct reader *r, const struct option *o, char *const *arg,

@@ -181,6 +181,12 @@ const struct option opts_table[] = {
               " A list of hosts beats what it has granted, and -ppn its slots.  See "
               "ALLOCATIONS." },
 
+    { .names = { "alloc" }, .arg = "N[:TIME][,OPTION=VALUE]...", .section = SECTION_HOSTS,
+      .set = opts_set_alloc, JOB(alloc),
+      .help = "Ask Slurm for N nodes, run on them, and give them back.",
+      .more = "TIME and what follows are as salloc has them, -alloc 4:30,partition=debug.  In a "
+              "job of Slurm it has no effect." },
+
     { .names = { "launcher", "bootstrap" }, .arg = "NAME",
       .section = SECTION_LAUNCH, .set = opts_set_launcher,
       .help = "How the other hosts are reached: ssh, rsh, slurm, pbs, lsf, sge, ll, fork, "

@@ -95,6 +95,8 @@ struct plan {
     size_t           nhosts;
     bool             hosts_given;
     bool             in_allocation;  /* they are what a resource manager has granted */
+    char            *alloc;      /* -alloc: what to ask a manager for, or NULL */
+    bool             allocate;   /* and it is still to be asked: nothing is settled yet */
     char            *topology_file;  /* -topology-file or NULL */
     char            *dims;       /* of the network (-topology-file), "4,2"; NULL: not known */
     struct launch_options remote;

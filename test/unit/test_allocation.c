@@ -1,4 +1,5 @@
 /* Tests of mpiexec_lite/allocation.c and ranges.c: environments as managers make them. */
+#include "mpiexec_lite/alloc.h"
 #include "mpiexec_lite/allocation.h"
 #include "mpiexec_lite/ranges.h"
 
@@ -199,10 +200,43 @@ static void short_lists(void **state)
     }
 }
 
+static const struct { const char *text, *want; } requests[] = {
+    { "4", "--nodes=4" },
+    { "2-4", "--nodes=2-4" },
+    { "4:30", "--nodes=4|--time=30" },
+    { "4:1-00:30:00,partition=debug", "--nodes=4|--time=1-00:30:00|--partition=debug" },
+    { "1,ntasks-per-node=2,comment=a b", "--nodes=1|--ntasks-per-node=2|--comment=a b" },
+    { "", NULL }, { "0", NULL }, { "x", NULL }, { "4:", NULL }, { "4:soon", NULL },
+    { "4,", NULL }, { "4,debug", NULL }, { "4,partition=", NULL }, { "4,--x=1", NULL },
+    { "4 -w n", NULL },
+};
+
+static void own_allocation(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(requests); i++) {
+        struct strlist words = { 0 };
+        struct buf got = BUF_INIT;
+        struct err e = { 0 };
+        int rc = alloc_words(requests[i].text, &words, &e);
+
+        print_message("  '%s': %s\n", requests[i].text, e.text);
+        assert_int_equal(rc, requests[i].want ? 0 : -1);
+        assert_int_equal(*e.text != '\0', rc < 0);
+        for (size_t n = 0; n < words.n; n++)
+            buf_printf(&got, n ? "|%s" : "%s", words.v[n]);
+        if (requests[i].want)
+            assert_string_equal(buf_bytes(&got), requests[i].want);
+        buf_clear(&got);
+        strlist_clear(&words);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recorded), cmocka_unit_test(kinds), cmocka_unit_test(short_lists),
+        cmocka_unit_test(own_allocation),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -827,7 +827,7 @@ static const char *sample(const char *arg)
         { "FD:JOBID", "3:id" },
         { "N", "1" }, { "K", "1" }, { "R", "0" }, { "S", "1" }, { "HOST", "localhost" },
         { "LIST", "localhost" }, { "FILE", "HYDRA_USE_LOCALHOST" }, { "W", "1" }, { "PORT", "1" },
-        { "NAME", "ssh" }, { "KIND", "user" }, { "ASCENDING|DESCENDING", "up" },
+        { "NAME", "ssh" }, { "KIND", "user" }, { "N[:TIME][,OPTION=VALUE]...", "1" }, { "ASCENDING|DESCENDING", "up" },
         { "SYSTEM|INFINITE|N", "1" }, { "none|all|R|file:F", "none" },
         { "PATH|HOST:PORT|auto|start|none", "auto" },
     };
