@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUNDLE_VERSION 2     /* to be raised whenever a table changes */
+#define BUNDLE_VERSION 3     /* to be raised whenever a table changes */
 
 enum kind { BOOL, INT, UNSIGNED, SIZE, SECONDS, TEXT, OPTION, WORDS };
 
@@ -63,6 +63,7 @@ static const struct field job_fields[] = {
     FIELD("keep going",       BOOL,     bundle, plan.keep_going, 0, 1),
     FIELD("verbosity",        INT,      bundle, plan.verbose, 0, INT32_MAX),
     FIELD("network",          OPTION,   bundle, plan.dims, 0, 0),
+    FIELD("hold",             INT,      bundle, plan.hold, 0, HOLD_EXEC),
 };
 
 static const struct field host_fields[] = {

@@ -56,15 +56,27 @@ struct app {                 /* one block between ':' */
     char            *wdir;   /* NULL: the launcher's own directory */
     char            *path;   /* -path: colon list searched before PATH; or NULL */
     char            *bind;   /* what its processes run on (binding.h), or NULL: as we do */
+    char            *pset;   /* process set that its ranks are of (-pset), or NULL; known to
+                                the launcher alone */
     char            *host_list;      /* -host as typed, or NULL */
     size_t          *nodes;  /* -host: indexes of plan.hosts that it may run on, in order;
                                 NULL: all of them */
     size_t           nnodes;
+    int              per_node;       /* of a spawned one: ranks that a node gets in its turn,
+                                        0: as many as it has slots for */
+    bool             exact;          /* and no more than those */
+    bool             by_node;        /* ranks count along the nodes, not on each of them */
 };
 
 enum stdin_mode { STDIN_RANK, STDIN_NONE, STDIN_ALL, STDIN_FILE };
 
 enum outcome_policy { END_ON_FAILURE, END_ON_ANY_NONZERO };
+
+/* Where ranks wait for a debugger, until they are released. */
+enum hold {
+    HOLD_NONE,
+    HOLD_EXEC                /* stopped, with their program loaded and none of it run */
+};
 
 /* How servers on other hosts are started and kept. */
 struct launch_options {
@@ -126,6 +138,8 @@ struct plan {
     enum outcome_policy policy;  /* -end-on-nonzero */
     bool             keep_going; /* -disable-auto-cleanup */
     bool             print_all_exitcodes;
+
+    enum hold        hold;       /* for who debugs the launcher (mpir.h) */
 
     int              verbose;    /* -v: 1, -v -v (or -vv): 2 ... */
     char            *trace;      /* --trace-wire FILE or NULL */

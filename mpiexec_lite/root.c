@@ -186,7 +186,6 @@ static void run(struct root *r)
     if (root_spread_init(r, &e) < 0)
         root_broken(r, EXIT_LAUNCHER, e.text);
     ev_run(r->loop, 0);
-    root_ext_linger(r);
 }
 
 /* Nothing stays: daemons of ranks go last; where the front end is gone, all goes. */
@@ -216,6 +215,7 @@ static void clear(struct root *r)
         root_job_free(j);
     }
     root_foreign_clear(r);
+    root_debug_clear(r);
     root_ext_clear(r);
     if (r->node.buffer)
         node_clear(&r->node);
