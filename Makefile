@@ -170,7 +170,7 @@ $B/test/bench/layer: $B/test/bench/layer.o $(core)
 # The simulator: the real core and the launcher's decisions, in one process.
 sim_src  = $(filter-out pmi2/client%.c pmi2/lib_%.c pmix_ext/lib_%.c $(tool_src), \
              $(wildcard wire/*.c pmi2/*.c pmix_ext/*.c)) \
-           $(patsubst %,mpiexec_lite/%.c,launch lease tree flow starting spawned spawned_info \
+           $(patsubst %,mpiexec_lite/%.c,launch lease tree flow starting spawned spawned_map spawned_info \
              spawn_env binding bundle place plan env launchers hosts hosts_text opts_file) \
            $(wildcard test/sim/*.c)
 $B/test/sim/sim: $(patsubst %.c,$B/%.o,$(sim_src))
