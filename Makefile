@@ -63,7 +63,7 @@ unit     = $(patsubst %.c,$B/%,$(wildcard test/unit/test_*.c))
 
 .PHONY: all check check-only check-long check-long-only demo deps demo-deps test-deps asan fuzz \
         fuzz-build bench cover layers install install-libpmi2 dist clean torture differential sim \
-        soak check-mpi
+        soak check-mpi check-slurm slurm-deps
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -149,9 +149,13 @@ TEST_PACKAGES  = $(DEMO_PACKAGES) python3 libcmocka-dev valgrind clang llvm open
                  libhwloc15 faketime openssh-server openssh-client csh fish nftables locales \
                  libpmix-dev g++ strace gdb cmake
 
+SLURM_PACKAGES = $(BUILD_PACKAGES) python3 libpmi2-0-dev munge libmunge2 slurmctld slurmd \
+                 slurm-client iproute2 nftables csh fish openssh-server openssh-client procps
+
 deps: ; @test/packages $(BUILD_PACKAGES)
 demo-deps: ; @test/packages $(DEMO_PACKAGES)
 test-deps: ; @test/packages $(TEST_PACKAGES)
+slurm-deps: ; @test/packages $(SLURM_PACKAGES)
 
 # --- tests -------------------------------------------------------------------
 
@@ -173,8 +177,9 @@ $B/test/bench/layer: $B/test/bench/layer.o $(core)
 # The simulator: the real core and the launcher's decisions, in one process.
 sim_src  = $(filter-out pmi2/client%.c pmi2/lib_%.c pmix_ext/lib_%.c $(tool_src), \
              $(wildcard wire/*.c pmi2/*.c pmix_ext/*.c)) \
-           $(patsubst %,mpiexec_lite/%.c,launch lease tree flow starting spawned spawned_info \
-             soft rankmap spawn_env binding bundle setup place plan env hosts hosts_text opts_file) \
+           $(patsubst %,mpiexec_lite/%.c,launch lease tree flow starting spawned spawned_map \
+             spawned_info soft rankmap spawn_env binding bundle setup place plan env launchers \
+             hosts hosts_text opts_file) \
            $(wildcard test/sim/*.c)
 $B/test/sim/sim: $(patsubst %.c,$B/%.o,$(sim_src))
 	$(LD_TEST) $(LIBS_SEAL) $(LIBS_JSON) $(LIBS_WIRE) -lm -o $@
@@ -198,6 +203,11 @@ check-long-only: all $B/test/sim/sim
 	@$(MAKE) --no-print-directory fuzz SECS=20
 	@test/run --timeout 900 test/torture/run test/differential/run test/sim/planted \
 	    test/long/minute.py test/long/spawns.py test/long/tools.py
+
+# A real Slurm, of four nodes on this machine.
+check-slurm: slurm-deps
+	@$(MAKE) --no-print-directory all
+	@test/run --timeout 240 test/slurm/run
 
 # make sim SEEDS=1..1000000 RANKS= NODES=: random schedules with faults; 0 violations is right.
 SEEDS ?= 1..100000

@@ -38,7 +38,7 @@ static const struct field job_fields[] = {
     FIELD("directory",        TEXT,     bundle, cwd, 0, 0),
     FIELD("trace",            BOOL,     bundle, trace, 0, 1),
     FIELD("umask",            UNSIGNED, bundle, umask, 0, 0777),
-    FIELD("launcher",         INT,      bundle, plan.remote.launcher, 0, LAUNCHER_TCP),
+    FIELD("launcher",         INT,      bundle, plan.remote.launcher, 0, LAUNCHERS - 1),
     FIELD("launcher's program", OPTION, bundle, plan.remote.exec, 0, 0),
     FIELD("launcher's words", WORDS,    bundle, plan.remote.extra, 0, MOST),
     FIELD("X forwarding",     BOOL,     bundle, plan.remote.forward_x, 0, 1),

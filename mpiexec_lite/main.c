@@ -1,4 +1,5 @@
 /* main.c - mpiexec_lite: read the command line, fork the root, be its front end. */
+#include "mpiexec_lite/alloc.h"
 #include "mpiexec_lite/child.h"
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/front.h"
@@ -273,12 +274,14 @@ int main(int argc, char **argv)
         complain(plan.warnings.v[i], 0);
     if (what == OPTS_USAGE || what == OPTS_FAILED)
         status = complain(e.text, what == OPTS_USAGE ? EXIT_USAGE : EXIT_LAUNCHER);
+    else if (what == OPTS_RUN && plan.allocate)
+        status = alloc_run(&plan, argv, &e) < 0 ? complain(e.text, EXIT_LAUNCHER) : 0;
     else if (what == OPTS_RUN)
         status = run_plan(&plan, &signo);
     else if (fflush(stdout) || ferror(stdout))
         status = complain_of("write to stdout", strerror(errno), EXIT_LAUNCHER);
-    plan_clear(&plan);
-    if (signo)
+    if (signo && !plan.alloc)            /* salloc does not tell its command's signal */
         end_by(signo);
-    return status;
+    plan_clear(&plan);
+    return signo ? 128 + signo : status;
 }

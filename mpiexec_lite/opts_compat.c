@@ -87,7 +87,6 @@ const struct refusal opts_refused[] = {
     { "nooversubscribe", "slots are a hint here, not a limit", "give -n as -soft 1:N" },
     { "gpus-per-proc g gpu-subdevs-per-proc", "GPUs are not shared out",
       "set CUDA_VISIBLE_DEVICES from MPI_LOCALRANKID in a script" },
-    { "rmk", "allocations are not read", "use -hosts or -f" },
     { "add-host add-hostfile", "all hosts are named at the start", "use -hosts or -f" },
 
     /* what would be shown */

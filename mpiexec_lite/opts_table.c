@@ -218,13 +218,30 @@ const struct option opts_table[] = {
       .set = opts_set_switch, JOB(print_rank_map), .value = true,
       .help = "Print first which ranks run on which host, as (HOST:0,1,2)." },
 
-    { .names = { "launcher", "bootstrap" }, .arg = "ssh|fork|manual|tcp",
+    { .names = { "rmk" }, .arg = "KIND", .section = SECTION_HOSTS, .set = opts_set_rmk,
+      .help = "Which resource manager's hosts to run on: slurm, pbs, lsf, sge, cobalt, ll; "
+              "user: none.",
+      .more = "Without it, nor HYDRA_RMK, it is the first of them whose environment is there. "
+              " A list of hosts beats what it has granted, and -ppn its slots.  See "
+              "ALLOCATIONS." },
+
+    { .names = { "alloc" }, .arg = "N[:TIME][,OPTION=VALUE]...", .section = SECTION_HOSTS,
+      .set = opts_set_alloc, JOB(alloc),
+      .help = "Ask Slurm for N nodes, run on them, and give them back.",
+      .more = "TIME and what follows are as salloc has them, -alloc 4:30,partition=debug.  In a "
+              "job of Slurm it has no effect." },
+
+    { .names = { "launcher", "bootstrap" }, .arg = "NAME",
       .section = SECTION_LAUNCH, .set = opts_set_launcher,
-      .help = "How the other hosts are reached (default: ssh).",
+      .help = "How the other hosts are reached: ssh, rsh, slurm, pbs, lsf, sge, ll, fork, "
+              "manual or tcp (default: ssh; slurm in a job of Slurm).",
       .more = "With ssh all talk goes through the ssh connection.  fork starts every host "
               "as processes of this one, to try things out.  manual prints the commands "
               "for somebody else to run.  tcp runs the program of -launcher-exec once for "
-              "each host, and the hosts call back; that needs munge.  The variable "
+              "each host, and the hosts call back; that needs munge.  slurm does the same "
+              "with one srun for all hosts.  rsh, lsf, sge and ll run rsh, blaunch, qrsh "
+              "-inherit and llspawn.stdio as ssh is run, pbs runs pbs_tmrsh as tcp does; "
+              "lsf, sge, ll and pbs have not been tried there.  The variable "
               "HYDRA_LAUNCHER or HYDRA_BOOTSTRAP does the same." },
     { .names = { "launcher-exec", "bootstrap-exec" }, .arg = "PATH",
       .section = SECTION_LAUNCH, .set = opts_set_text, JOB(remote.exec),

@@ -178,6 +178,7 @@ void plan_clear(struct plan *p)
     free(p->hosts);
     launch_options_clear(&p->remote);
     env_rules_clear(&p->env);
+    free(p->alloc);
     free(p->topology_file);
     free(p->dims);
     free(p->rankmap);

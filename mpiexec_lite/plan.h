@@ -35,7 +35,10 @@ struct env_rules {           /* -genv... or -env... */
     struct strlist set;      /* NAME=VALUE, in order */
 };
 
-enum launcher { LAUNCHER_SSH, LAUNCHER_FORK, LAUNCHER_MANUAL, LAUNCHER_TCP };
+enum launcher {
+    LAUNCHER_SSH, LAUNCHER_FORK, LAUNCHER_MANUAL, LAUNCHER_TCP, LAUNCHER_SLURM, LAUNCHER_PBS,
+    LAUNCHER_LSF, LAUNCHER_SGE, LAUNCHER_LL, LAUNCHER_RSH, LAUNCHERS
+};
 
 struct host {                /* one node: its lines and names in the list put together */
     char *name;              /* as the user wrote it: no user, no slots, no brackets */
@@ -123,6 +126,9 @@ struct plan {
                                     returned: without a list, this host alone */
     size_t           nhosts;
     bool             hosts_given;
+    bool             in_allocation;  /* they are what a resource manager has granted */
+    char            *alloc;      /* -alloc: what to ask a manager for, or NULL */
+    bool             allocate;   /* and it is still to be asked: nothing is settled yet */
     char            *topology_file;  /* -topology-file or NULL */
     char            *dims;       /* of the network (-topology-file), "4,2"; NULL: not known */
     struct launch_options remote;

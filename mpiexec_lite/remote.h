@@ -56,11 +56,14 @@ struct remote {
     const struct host *where;
     enum remote_state state;
     enum proxy_where  how;
-    pid_t             pid;               /* of the launcher program; 0: none */
+    struct remote    *leader;            /* whose launcher program starts this one as well;
+                                            mostly itself */
+    int               together;          /* of a leader: those that have not ended */
+    pid_t             pid;               /* of a leader's launcher program; 0: none */
     int               status;            /* its wait status, once it has ended */
     struct link      *link;              /* owned; NULL: none */
     struct peer      *peer;              /* owned */
-    int               errors;            /* its stderr; -1: none */
+    int               errors;            /* a leader's: stderr of that; -1: none */
     ev_io             on_errors;
     ev_timer          timer;
     struct buf        words;             /* owned: what it said on stderr last */

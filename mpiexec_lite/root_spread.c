@@ -1,5 +1,6 @@
 /* root_spread.c - bringing up the servers of the other nodes: as a tree or flat, and what
  * a person sees of it. */
+#include "mpiexec_lite/launchers.h"
 #include "mpiexec_lite/root_impl.h"
 
 #include "mpiexec_lite/machine.h"
@@ -164,9 +165,7 @@ static const struct callback_ops callback_ops = {
 
 static bool calls_back(const struct root *r)
 {
-    enum launcher how = r->plan->remote.launcher;
-
-    return how == LAUNCHER_TCP || how == LAUNCHER_MANUAL;
+    return launcher_way(r->plan->remote.launcher)->calls_back;
 }
 
 int root_await_calls(struct root *r, int positions, struct err *e)
