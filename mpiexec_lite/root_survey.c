@@ -3,6 +3,7 @@
 #include "mpiexec_lite/root_impl.h"
 
 #include "mpiexec_lite/census.h"
+#include "mpiexec_lite/rank_states.h"
 
 #include <stdlib.h>
 
@@ -59,7 +60,7 @@ static int take_rank(struct root_job *j, unsigned id, int position, const struct
                      struct err *e)
 {
     struct root *r = j->root;
-    struct fact_seen seen = { x->pid, root_facts_state(x->pid, x->pmi) };
+    struct fact_seen seen = { x->pid, rank_lives_as(x->pid, x->pmi) };
 
     if (!is_at(j, x->index, position))
         return err_set(e, ERR_INVALID_ARG, "surveyed: rank %d is not there", x->index);
@@ -214,6 +215,8 @@ int root_survey(void *host, unsigned id, const void *job, int node, unsigned wha
     struct root_survey *s;
     int far;
 
+    if (j->recorded)
+        return 0;
     if (here)
         survey_here(j, id, what & FACT_USAGE);
     s = calloc(1, sizeof *s);

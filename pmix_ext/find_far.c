@@ -58,7 +58,7 @@ static int start_ssh(const char *host, pid_t pid, int theirs, struct err *e)
         return -1;
     snprintf(name, sizeof name, "%s", host);
     snprintf(command, sizeof command, "%s --tool %d", program, (int)pid);
-    return find_start(argv, theirs, theirs, e) > 0 ? 0 : -1;
+    return find_start(argv, theirs, theirs, STDERR_FILENO, e) > 0 ? 0 : -1;
 }
 
 /* --- the first words --------------------------------------------------- */

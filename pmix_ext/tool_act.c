@@ -10,20 +10,36 @@
 
 static const struct { int option; const char *key; } channels[] = {
     { OPT_STDERR, PMIX_LOG_STDERR }, { OPT_STDOUT, PMIX_LOG_STDOUT },
-    { OPT_SYSLOG, PMIX_LOG_SYSLOG }, { OPT_RECORD, PMIX_LOG_JOB_RECORD },
-    { OPT_STORE, PMIX_LOG_GLOBAL_DATASTORE },
+    { OPT_SYSLOG, PMIX_LOG_SYSLOG },
 };
-enum { CHANNELS = sizeof channels / sizeof *channels };
+/* A record has all that is no channel; these say which. */
+static const struct { int option; const char *key; } records[] = {
+    { OPT_RECORD, PMIX_LOG_JOB_RECORD }, { OPT_STORE, PMIX_LOG_GLOBAL_DATASTORE },
+};
+enum { CHANNELS = sizeof channels / sizeof *channels, RECORDS = sizeof records / sizeof *records };
+
+static size_t add_records(const struct tool *t, const char *text, pmix_info_t *data)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < RECORDS; i++)
+        if (tool_has(t, records[i].option))
+            PMIX_INFO_LOAD(&data[n++], records[i].key, NULL, PMIX_BOOL);
+    if (n)
+        PMIX_INFO_LOAD(&data[n++], PMIX_LOG_VAL, text, PMIX_STRING);
+    return n;
+}
 
 static int log_text(const struct tool *t, const char *text, int priority)
 {
-    pmix_info_t data[CHANNELS + 1], how[2];
+    pmix_info_t data[CHANNELS + RECORDS + 1], how[2];
     size_t n = 0, nhow = 0;
     pmix_status_t status;
 
     for (size_t i = 0; i < CHANNELS; i++)
         if (tool_has(t, channels[i].option))
             PMIX_INFO_LOAD(&data[n++], channels[i].key, text, PMIX_STRING);
+    n += add_records(t, text, &data[n]);
     if (!n)
         PMIX_INFO_LOAD(&data[n++], PMIX_LOG_STDERR, text, PMIX_STRING);
     if (tool_has(t, OPT_TAG))
