@@ -171,6 +171,7 @@ int stack_program_walk(pid_t pid, bool threads, struct buf *out, struct stack_wh
     if (out->len > before)
         return 0;
     snprintf(why->text, sizeof why->text,
-             "libdw.so.1 (package libdw1) cannot be used, and neither eu-stack nor gdb has answered");
+             "libdw.so.1 (package libdw1) cannot be used, and neither eu-stack nor gdb has "
+             "answered");
     return -1;
 }

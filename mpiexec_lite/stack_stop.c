@@ -87,7 +87,8 @@ int stack_stop(pid_t pid, pid_t tid, struct stopped *out, struct stack_why *why)
     int status;
 
     *out = (struct stopped){ .tid = tid };
-    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0 || ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) < 0) {
+    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0 ||
+        ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) < 0) {
         explain(pid, errno, why);
         return -1;
     }

@@ -29,28 +29,10 @@ static void report_clear(struct report *r)
 
 /* --- asking ------------------------------------------------------------ */
 
-static bool is_wanted(const struct report *r, pmix_rank_t rank)
-{
-    for (size_t i = 0; i < r->targets.n; i++)
-        if (r->targets.procs[i].rank == PMIX_RANK_WILDCARD || r->targets.procs[i].rank == rank)
-            return true;
-    return false;
-}
-
 static void add(struct calltree *t, pmix_rank_t rank, const pmix_value_t *v)
 {
     if (v && v->type == PMIX_STRING && v->data.string)
         calltree_add(t, (int)rank, v->data.string, strlen(v->data.string));
-}
-
-static void add_op(struct report *r, pmix_rank_t rank, const pmix_value_t *op)
-{
-    char text[80];
-
-    if (!op || op->type != PMIX_STRING || !op->data.string)
-        return;
-    snprintf(text, sizeof text, "%s", op->data.string);
-    calltree_add(&r->ops, (int)rank, text, strlen(text));
 }
 
 /* What the server says of one rank. */
@@ -60,18 +42,36 @@ static void add_rank(struct report *r, const pmix_info_t *info)
                                                                          : NULL;
     const pmix_value_t *proc = tool_find(facts, PMIX_PROCID);
 
-    if (!proc || proc->type != PMIX_PROC || !is_wanted(r, proc->data.proc->rank))
+    if (!proc || proc->type != PMIX_PROC)
         return;
     add(&r->stacks, proc->data.proc->rank, tool_find(facts, LITE_STACK));
     add(&r->missing, proc->data.proc->rank, tool_find(facts, LITE_STACK_WHY));
-    add_op(r, proc->data.proc->rank, tool_find(facts, LITE_OP));
+    add(&r->ops, proc->data.proc->rank, tool_find(facts, LITE_OP));
+}
+
+/* The answer to a key for the ranks that are meant. */
+static pmix_status_t ask_ranks(const struct targets *t, const char *key, pmix_value_t *v)
+{
+    pmix_info_t *ranks;
+    pmix_status_t status;
+
+    if (t->procs[0].rank == PMIX_RANK_WILDCARD)
+        return tool_ask(key, t->nspace, NULL, 0, v);
+    ranks = PMIx_Info_create(t->n);
+    if (!ranks)
+        return PMIX_ERR_NOMEM;
+    for (size_t i = 0; i < t->n; i++)
+        PMIX_INFO_LOAD(&ranks[i], PMIX_PROCID, &t->procs[i], PMIX_PROC);
+    status = tool_ask(key, NULL, ranks, t->n, v);
+    PMIX_INFO_FREE(ranks, t->n);
+    return status;
 }
 
 /* 0, or the exit status. */
 static int ask(struct report *r, const char *key)
 {
     pmix_value_t v;
-    pmix_status_t status = tool_ask(key, r->targets.nspace, NULL, 0, &v);
+    pmix_status_t status = ask_ranks(&r->targets, key, &v);
     const pmix_data_array_t *a;
 
     if (status != PMIX_SUCCESS)
@@ -93,8 +93,8 @@ static int ask_size(struct report *r)
     r->size = v.type == PMIX_UINT32 && v.data.uint32 < 1 << 30 ? (int)v.data.uint32 : 0;
     PMIX_VALUE_DESTRUCT(&v);
     for (size_t i = 0; i < r->targets.n; i++)
-        if (r->targets.procs[i].rank != PMIX_RANK_WILDCARD &&
-            r->targets.procs[i].rank >= (pmix_rank_t)r->size)
+        if (r->targets.procs[i].rank >= (pmix_rank_t)r->size &&
+            r->targets.procs[i].rank <= PMIX_RANK_VALID)
             return tool_fail(STATUS_USAGE, "%s has no rank %u", r->targets.nspace,
                              r->targets.procs[i].rank);
     return 0;
@@ -173,9 +173,9 @@ static json_t *list_json(const struct calltree *t)
 static int print_json(const struct report *r)
 {
     return tool_document(json_pack("{s:s, s:i, s:o, s:o, s:o}", "nspace", r->targets.nspace,
-                                   "size", r->size, "calls", calls_json(&r->stacks, &r->stacks.root),
-                                   "waiting", list_json(&r->ops), "unavailable",
-                                   list_json(&r->missing)));
+                                   "size", r->size, "calls",
+                                   calls_json(&r->stacks, &r->stacks.root), "waiting",
+                                   list_json(&r->ops), "unavailable", list_json(&r->missing)));
 }
 
 /* Standard output is what dot makes of this.  0, or STATUS_FAILED, which was said. */

@@ -17,11 +17,13 @@ static const struct { const char *name, *text, *want; } programs[] = {
       "_start\nmain\npause\n" },
     { "eu-stack, no name", "TID 12:\n#0  0x00007f39a1b2c3d4 pause\n#1  0x000055d1aa001169\n",
       "?\npause\n" },
-    { "eu-stack, threads", "TID 12:\n#0  0x01 a\n#1  0x02 main\nTID 13:\n#0  0x01 b\n#1  0x03 run\n",
+    { "eu-stack, threads", "TID 12:\n#0  0x01 a\n#1  0x02 main\nTID 13:\n"
+                           "#0  0x01 b\n#1  0x03 run\n",
       "main\na\n\nrun\nb\n" },
     { "gdb", "warning: something\n0x00007f in pause () at ../sysdeps/pause.c:29\n"
              "#0  0x00007f in pause () at ../sysdeps/pause.c:29\n"
-             "#1  main (argc=1, argv=0x7ffd) at /src/a b/x.c:7\n[Inferior 1 (process 5) detached]\n",
+             "#1  main (argc=1, argv=0x7ffd) at /src/a b/x.c:7\n"
+             "[Inferior 1 (process 5) detached]\n",
       "main at x.c:7\npause at pause.c:29\n" },
     { "gdb, library", "#0  0x00007f in read () from /lib/libc.so.6\n#1  0x0055 in ?? ()\n",
       "??\nread\n" },
