@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUNDLE_VERSION 2     /* to be raised whenever a table changes */
+#define BUNDLE_VERSION 3     /* to be raised whenever a table changes */
 
 enum kind { BOOL, INT, UNSIGNED, SIZE, SECONDS, TEXT, OPTION, WORDS };
 
@@ -63,6 +63,14 @@ static const struct field job_fields[] = {
     FIELD("keep going",       BOOL,     bundle, plan.keep_going, 0, 1),
     FIELD("verbosity",        INT,      bundle, plan.verbose, 0, INT32_MAX),
     FIELD("network",          OPTION,   bundle, plan.dims, 0, 0),
+    FIELD("binding",          OPTION,   bundle, plan.map.bind, 0, 0),
+    FIELD("mapping",          OPTION,   bundle, plan.map.by, 0, 0),
+    FIELD("memory binding",   OPTION,   bundle, plan.map.memory, 0, 0),
+    FIELD("processors",       OPTION,   bundle, plan.map.cpus, 0, 0),
+    FIELD("processes of an object", INT, bundle, plan.map.each, 0, PLAN_RANKS_MAX),
+    FIELD("hardware's order", BOOL,     bundle, plan.map.in_order, 0, 1),
+    FIELD("GPUs of a process", INT,     bundle, plan.map.gpus, GPUS_AUTO, PLAN_RANKS_MAX),
+    FIELD("report of bindings", BOOL,   bundle, plan.map.report, 0, 1),
 };
 
 static const struct field host_fields[] = {

@@ -13,6 +13,7 @@
 #include "mpiexec_lite/node.h"
 #include "mpiexec_lite/output.h"
 #include "mpiexec_lite/place.h"
+#include "mpiexec_lite/taken.h"
 
 struct crew_args {                   /* all borrowed */
     const struct plan      *plan;
@@ -47,6 +48,7 @@ struct crew {
     struct listener  *listener;      /* -pmi-port, until all ranks are in */
     struct port_peers peers;
     struct rank      *ranks;         /* in order of rank */
+    struct taken      taken;         /* processors that they are bound to */
     int               n, running, unbound;   /* ranks here; alive; not bound to a port peer */
     bool              spoke_pmi, checked_mpi;
 };

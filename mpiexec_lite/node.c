@@ -301,6 +301,7 @@ int node_init(struct node *n, struct ev_loop *loop, const struct node_args *args
 void node_clear(struct node *n)
 {
     topology_clear(&n->topology);
+    topo_here_clear(&n->here);
     server_free(n->server);
     free(n->buffer);
     if (n->null >= 0)

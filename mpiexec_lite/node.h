@@ -6,6 +6,7 @@
 #include "mpiexec_lite/child.h"
 #include "mpiexec_lite/conn.h"
 #include "mpiexec_lite/plan.h"
+#include "mpiexec_lite/topo_fetch.h"
 #include "mpiexec_lite/topology.h"
 #include "wire/buf.h"
 
@@ -62,6 +63,7 @@ struct node {
     struct crews      crews;         /* theirs who have made them */
     struct pmi_conn_env conn_env;
     struct topology   topology;      /* hwloc's XML */
+    struct topo_here  here;          /* what processes are bound to, once it was needed */
     int               null;          /* /dev/null, for the stdin of most ranks; -1: none */
     int               warned;        /* warnings of the server so far */
     char             *buffer;        /* NODE_BUFFER bytes for all reads */

@@ -462,9 +462,7 @@ static int boolean_of(const char *text)
     return -1;
 }
 
-/* The same for a variable; usual if it is not set. */
-static int boolean_from_environment(struct reader *r, const char *name, int usual,
-                                    struct err *e)
+int opts_boolean(struct reader *r, const char *name, int usual, struct err *e)
 {
     const char *text = env_get(r->envp, name);
     int on = text ? boolean_of(text) : usual;
@@ -474,8 +472,8 @@ static int boolean_from_environment(struct reader *r, const char *name, int usua
 
 static int set_booleans_from_environment(struct reader *r, struct err *e)
 {
-    int debug = boolean_from_environment(r, "HYDRA_DEBUG", 0, e);
-    int fork = debug < 0 ? -1 : boolean_from_environment(r, "HYDRA_LAUNCHER_AUTOFORK", 1, e);
+    int debug = opts_boolean(r, "HYDRA_DEBUG", 0, e);
+    int fork = debug < 0 ? -1 : opts_boolean(r, "HYDRA_LAUNCHER_AUTOFORK", 1, e);
 
     if (fork < 0)
         return -1;
@@ -543,7 +541,7 @@ static int set_timeout_from_environment(struct reader *r, struct err *e)
 static int warn_of_environment(struct reader *r, struct err *e)
 {
     static const char *const names[] = {
-        "HYDRA_CONFIG_FILE", "HYDRA_BINDING", "HYDRA_MAPPING", "HYDRA_MEMBIND",
+        "HYDRA_CONFIG_FILE",
     };
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -563,6 +561,8 @@ int opts_set_from_environment(struct reader *r, struct err *e)
     if (set_booleans_from_environment(r, e) < 0 || set_timeout_from_environment(r, e) < 0)
         return -1;
     if (set_launcher_from_environment(r, e) < 0 || set_extra_from_environment(r, e) < 0)
+        return -1;
+    if (opts_set_map_from_environment(r, e) < 0)
         return -1;
     return warn_of_environment(r, e);
 }

@@ -1,0 +1,489 @@
+/* mapper.c - see mapper.h */
+#include "mpiexec_lite/mapper.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct ranges {
+    struct range *v;         /* owned */
+    size_t n, cap;
+};
+
+struct unit {                /* a place that can be given */
+    struct cpus set;
+    int  first;              /* where it begins in the hardware */
+    int  kind;               /* of its fastest processor */
+    bool busy;
+};
+
+struct units {
+    struct unit *v;          /* owned */
+    size_t n, cap;
+};
+
+/* What is being decided. */
+struct work {
+    const struct topo *topo;
+    const struct map_request *q;
+    struct err   *e;
+    struct cpus   allowed;
+    struct ranges objects;   /* what is to be bound to, in the order of the hardware */
+    struct ranges domains;   /* what map names */
+    struct units  units;     /* in the order of the hardware, domain by domain */
+    size_t       *start;     /* owned; of each domain's units, and one more */
+    struct units  order;     /* in the order in which they are given */
+};
+
+static bool no_memory(struct work *w)
+{
+    err_set(w->e, ERR_NOMEM, "no memory for sets of processors");
+    return false;
+}
+
+/* Room for one more item of that size; *n counts them. */
+static bool room(struct work *w, void **v, size_t n, size_t *cap, size_t size)
+{
+    size_t want = *cap ? *cap * 2 : 16;
+    void *more;
+
+    if (n < *cap)
+        return true;
+    more = reallocarray(*v, want, size);
+    if (!more)
+        return no_memory(w);
+    *v = more;
+    *cap = want;
+    return true;
+}
+
+static bool add_range(struct work *w, struct ranges *to, struct range r)
+{
+    void *v = to->v;
+    bool ok = room(w, &v, to->n, &to->cap, sizeof r);
+
+    to->v = v;
+    if (ok)
+        to->v[to->n++] = r;
+    return ok;
+}
+
+static bool add_unit(struct work *w, struct units *to, const struct unit *u)
+{
+    void *v = to->v;
+    bool ok = room(w, &v, to->n, &to->cap, sizeof *u);
+
+    to->v = v;
+    if (ok)
+        to->v[to->n++] = *u;
+    return ok;
+}
+
+static int end_of(struct range r)
+{
+    return r.first + r.n;
+}
+
+/* --- objects ----------------------------------------------------------- */
+
+static bool is_usable(const struct topo *t, struct range r)
+{
+    for (int i = r.first; i < end_of(r); i++)
+        if (t->cpus[i].allowed)
+            return true;
+    return false;
+}
+
+/* By their beginning; of those, what holds others first. */
+static int by_place(const void *a, const void *b)
+{
+    const struct range *x = a, *y = b;
+
+    if (x->first != y->first)
+        return (x->first > y->first) - (x->first < y->first);
+    return (x->n < y->n) - (x->n > y->n);
+}
+
+/* Of objects inside each other (memory of a whole socket beside that of its halves) the
+ * smaller ones count, and of equal ones (two memories of the same processors) one. */
+static void keep_smallest(struct ranges *r)
+{
+    size_t kept = 0;
+
+    if (r->n)
+        qsort(r->v, r->n, sizeof *r->v, by_place);
+    for (size_t i = 0; i < r->n; i++)
+        if (i + 1 == r->n || end_of(r->v[i + 1]) > end_of(r->v[i]))
+            r->v[kept++] = r->v[i];
+    r->n = kept;
+}
+
+static bool not_there(struct work *w, bool exists)
+{
+    err_set(w->e, ERR_INVALID_VAL, exists ? "none of them may be used" : "this host has none");
+    return false;
+}
+
+static bool list_objects(struct work *w, const struct mapspec *s, struct ranges *to)
+{
+    const struct topo *t = w->topo;
+    bool exists = false;
+
+    for (size_t i = 0; i < t->nobjects; i++) {
+        if (!mapspec_is_object(s, &t->objects[i]) || !t->objects[i].at.n)
+            continue;
+        exists = true;
+        if (is_usable(t, t->objects[i].at) && !add_range(w, to, t->objects[i].at))
+            return false;
+    }
+    keep_smallest(to);
+    return to->n || not_there(w, exists);
+}
+
+static bool make_unit(struct work *w, struct unit *u, const struct cpus *set)
+{
+    u->set = *set;
+    cpus_keep(&u->set, &w->allowed);
+    u->busy = w->q->busy && cpus_meet(&u->set, w->q->busy);
+    return cpus_count(&u->set) > 0;
+}
+
+/* Objects a to b - 1 as one place. */
+static bool add_group(struct work *w, size_t a, size_t b)
+{
+    struct unit u = { .first = w->objects.v[a].first };
+    struct cpus set = { 0 }, part;
+
+    for (; a < b; a++) {
+        struct range r = w->objects.v[a];
+
+        topo_cpus_of(w->topo, r, &part);
+        cpus_join(&set, &part);
+        for (int i = r.first; i < end_of(r); i++)
+            if (w->topo->cpus[i].allowed && w->topo->cpus[i].kind > u.kind)
+                u.kind = w->topo->cpus[i].kind;
+    }
+    make_unit(w, &u, &set);
+    return add_unit(w, &w->units, &u);
+}
+
+/* --- places, domain by domain ------------------------------------------ */
+
+static bool list_domains(struct work *w)
+{
+    const struct mapspec *map = w->q->map;
+    struct range all = { 0, (int)w->topo->ncpus };
+    size_t n = 0, k;
+
+    if (!map || map->kind != SPEC_OBJECT)
+        return add_range(w, &w->domains, all);
+    if (!list_objects(w, map, &w->domains)) {
+        err_context(w->e, "map");
+        return false;
+    }
+    k = (size_t)map->count;
+    for (size_t i = 0; i < w->domains.n; i += k) {       /* k of them are one */
+        size_t last = i + k <= w->domains.n ? i + k - 1 : w->domains.n - 1;
+        int first = w->domains.v[i].first;
+
+        w->domains.v[n++] = (struct range){ first, end_of(w->domains.v[last]) - first };
+    }
+    w->domains.n = n;
+    return true;
+}
+
+/* The first object that does not begin before. */
+static size_t object_from(const struct work *w, int first)
+{
+    size_t low = 0, high = w->objects.n;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (w->objects.v[middle].first < first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Groups of k objects that begin in the domain; if one object is larger than the domain,
+ * the group that the domain is in. */
+static bool fill_domain(struct work *w, struct range d, size_t k)
+{
+    size_t a = object_from(w, d.first), b = object_from(w, end_of(d));
+    bool before = a && end_of(w->objects.v[a - 1]) > d.first;
+
+    if (before || (a < b && end_of(w->objects.v[b - 1]) > end_of(d))) {
+        a = (before ? a - 1 : a) / k * k;
+        return a + k > w->objects.n || add_group(w, a, a + k);
+    }
+    for (; a + k <= b; a += k)
+        if (!add_group(w, a, a + k))
+            return false;
+    return true;
+}
+
+static bool fill_domains(struct work *w)
+{
+    size_t k = (size_t)w->q->bind->count;
+
+    w->start = calloc(w->domains.n + 1, sizeof *w->start);
+    if (!w->start)
+        return no_memory(w);
+    for (size_t d = 0; d < w->domains.n; d++) {
+        w->start[d] = w->units.n;
+        if (!fill_domain(w, w->domains.v[d], k))
+            return false;
+    }
+    w->start[w->domains.n] = w->units.n;
+    return true;
+}
+
+/* No domain has as many as belong together: then over all of it; or there are fewer. */
+static bool fill_all(struct work *w)
+{
+    size_t k = (size_t)w->q->bind->count;
+
+    if (w->units.n)
+        return true;
+    if (k > w->objects.n)
+        k = w->objects.n;
+    w->domains.n = 1;
+    for (size_t a = 0; a + k <= w->objects.n; a += k)
+        if (!add_group(w, a, a + k))
+            return false;
+    w->start[0] = 0;
+    w->start[1] = w->units.n;
+    return true;
+}
+
+/* --- the order in which places are given ------------------------------- */
+
+/* Of a domain, its share of a round: `each` places, again and again the same ones if it
+ * has fewer. */
+static bool give(struct work *w, size_t domain, size_t round, size_t each)
+{
+    size_t start = w->start[domain], n = w->start[domain + 1] - start;
+
+    for (size_t j = round * each; n && j < (round + 1) * each; j++)
+        if ((j < n || !round) && !add_unit(w, &w->order, &w->units.v[start + j % n]))
+            return false;
+    return true;
+}
+
+static bool give_rounds(struct work *w)
+{
+    size_t each = w->q->each ? (size_t)w->q->each : 1, before;
+
+    for (size_t round = 0;; round++) {
+        before = w->order.n;
+        for (size_t d = 0; d < w->domains.n; d++)
+            if (!give(w, d, round, each))
+                return false;
+        if (w->order.n == before)
+            return true;
+    }
+}
+
+/* Move those that are so to the front, otherwise in the order that they have. */
+static bool prefer(struct work *w, bool busy, int kind)
+{
+    for (size_t i = 0; i < w->order.n; i++) {
+        const struct unit *u = &w->order.v[i];
+
+        if (u->busy == busy && u->kind == kind && !add_unit(w, &w->units, u))
+            return false;
+    }
+    return true;
+}
+
+static int highest_kind(const struct units *u)
+{
+    int kind = 0;
+
+    for (size_t i = 0; i < u->n; i++)
+        kind = u->v[i].kind > kind ? u->v[i].kind : kind;
+    return kind;
+}
+
+static bool give_best_first(struct work *w)
+{
+    int most = highest_kind(&w->order);
+    struct units given = w->order;
+
+    w->units.n = 0;
+    for (int busy = 0; busy < 2; busy++)
+        for (int kind = most; kind >= 0; kind--)
+            if (!prefer(w, busy, kind))
+                return false;
+    w->order = w->units;
+    w->units = given;
+    return true;
+}
+
+static int by_first(const void *a, const void *b)
+{
+    const struct unit *x = a, *y = b;
+
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+static bool order_objects(struct work *w)
+{
+    if (!fill_domains(w) || !fill_all(w) || !give_rounds(w))
+        return false;
+    return w->q->each || give_best_first(w);
+}
+
+/* --- what is no object ------------------------------------------------- */
+
+static bool add_set(struct work *w, const struct cpus *set, int first)
+{
+    struct unit u = { .first = first };
+
+    return !make_unit(w, &u, set) || add_unit(w, &w->order, &u);
+}
+
+static bool list_user(struct work *w)
+{
+    const char *list = w->q->bind->list;
+    struct cpus set;
+    int n = 0;
+
+    while (mapspec_next_set(&list, &set))
+        if (!add_set(w, &set, n++))
+            return false;
+    return w->order.n || not_there(w, true);
+}
+
+static bool list_round_robin(struct work *w)
+{
+    for (int cpu = 0; cpu < CPUS_MAX; cpu++) {
+        struct cpus one = { 0 };
+
+        if (!cpus_has(&w->allowed, cpu))
+            continue;
+        cpus_add(&one, cpu);
+        if (!add_set(w, &one, cpu))
+            return false;
+    }
+    w->units.n = 0;
+    return (w->order.n || not_there(w, true)) && give_best_first(w);
+}
+
+/* The number in "gpu0"; -1: it has none, or is a name like enp3s0. */
+static long number_in(const char *name)
+{
+    size_t letters = strcspn(name, "0123456789");
+    char *end;
+    long n = strtol(name + letters, &end, 10);
+
+    return name[letters] && !*end && letters <= 3 ? n : -1;
+}
+
+static bool has_name(const struct topo *t, const struct mapspec *s)
+{
+    for (size_t i = 0; i < t->ndevices; i++)
+        if (mapspec_is_device(s, &t->devices[i]) && !strcmp(t->devices[i].name, s->name))
+            return true;
+    return false;
+}
+
+/* All of a kind; or one by its name, or else by its number among them. */
+static bool list_devices(struct work *w, struct ranges *to)
+{
+    const struct mapspec *s = w->q->bind;
+    const struct topo *t = w->topo;
+    bool one = *s->name && s->device != DEVICE_PCI, named = one && has_name(t, s), exists = false;
+    long wanted = number_in(s->name), number = 0;
+
+    for (size_t i = 0; i < t->ndevices; i++) {
+        const struct topo_device *d = &t->devices[i];
+
+        if (!mapspec_is_device(s, d))
+            continue;
+        if (one && (named ? strcmp(d->name, s->name) != 0 : number++ != wanted))
+            continue;
+        exists = true;
+        if (is_usable(t, d->at) && !add_range(w, to, d->at))
+            return false;
+    }
+    return to->n || not_there(w, exists);
+}
+
+/* Near k devices, in their order; those at the end may be fewer. */
+static bool order_devices(struct work *w)
+{
+    size_t k = (size_t)w->q->bind->count;
+
+    if (!list_devices(w, &w->objects))
+        return false;
+    for (size_t a = 0; a < w->objects.n; a += k)
+        if (!add_group(w, a, a + k < w->objects.n ? a + k : w->objects.n))
+            return false;
+    for (size_t i = 0; i < w->units.n; i++)
+        if (!add_unit(w, &w->order, &w->units.v[i]))
+            return false;
+    return true;
+}
+
+/* --- all of it --------------------------------------------------------- */
+
+static bool decide(struct work *w)
+{
+    switch (w->q->bind->kind) {
+    case SPEC_USER:   return list_user(w);
+    case SPEC_RR:     return list_round_robin(w);
+    case SPEC_DEVICE: return order_devices(w);
+    default:          break;
+    }
+    return list_objects(w, w->q->bind, &w->objects) && list_domains(w) && order_objects(w);
+}
+
+static bool fill_seats(struct work *w, struct seats *s)
+{
+    struct cpus all = { 0 };
+    size_t n = w->order.n < (size_t)w->q->n ? w->order.n : (size_t)w->q->n;
+
+    if (w->q->in_order)
+        qsort(w->order.v, n, sizeof *w->order.v, by_first);
+    s->sets = calloc(n, sizeof *s->sets);
+    if (!s->sets)
+        return no_memory(w);
+    s->n = n;
+    for (size_t i = 0; i < n; i++) {
+        s->sets[i] = w->order.v[i].set;
+        cpus_join(&all, &s->sets[i]);
+    }
+    s->crowded = w->q->n > cpus_count(&all);
+    return true;
+}
+
+int mapper_seats(const struct topo *t, const struct map_request *q, struct seats *s,
+                 struct err *e)
+{
+    struct work w = { .topo = t, .q = q, .e = e };
+    bool ok;
+
+    *s = (struct seats){ 0 };
+    topo_allowed(t, &w.allowed);
+    ok = decide(&w) && fill_seats(&w, s);
+    free(w.objects.v);
+    free(w.domains.v);
+    free(w.units.v);
+    free(w.order.v);
+    free(w.start);
+    return ok ? 0 : -1;
+}
+
+void seats_clear(struct seats *s)
+{
+    free(s->sets);
+    *s = (struct seats){ 0 };
+}
+
+const struct cpus *seat_of(const struct seats *s, int process)
+{
+    return s->n ? &s->sets[(size_t)process % s->n] : NULL;
+}
