@@ -25,7 +25,8 @@ const char *hwloc_lib_load(struct hwloc_lib *lib, const char *library)
         { "hwloc_bitmap_alloc", &lib->bitmap },
         { "hwloc_bitmap_free", &lib->free_bitmap },
     };
-    void *so = dlopen(library ? library : "libhwloc.so.15", RTLD_NOW | RTLD_LOCAL);
+    /* Its plugins, for PCI and full XML, use its names without being linked to it. */
+    void *so = dlopen(library ? library : "libhwloc.so.15", RTLD_NOW | RTLD_GLOBAL);
 
     for (size_t i = 0; so && i < sizeof symbols / sizeof *symbols; i++) {
         void *at = dlsym(so, symbols[i].name);

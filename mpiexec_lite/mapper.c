@@ -123,9 +123,26 @@ static bool not_there(struct work *w, bool exists)
     return false;
 }
 
-static bool list_objects(struct work *w, const struct mapspec *s, struct ranges *to)
+/* What stands in for objects that a machine does not tell of, as some virtual ones: its
+ * processors for cores, all of it for sockets.  Caches have no substitute. */
+static struct mapspec substitute(const struct topo *t, const struct mapspec *s)
+{
+    struct mapspec x = *s;
+
+    for (size_t i = 0; i < t->nobjects; i++)
+        if (mapspec_is_object(s, &t->objects[i]) && t->objects[i].at.n)
+            return x;
+    if (s->level == LEVEL_CORE)
+        x.level = LEVEL_HWTHREAD;
+    else if (s->level == LEVEL_SOCKET || s->level == LEVEL_NUMA)
+        x.level = LEVEL_MACHINE;
+    return x;
+}
+
+static bool list_objects(struct work *w, const struct mapspec *what, struct ranges *to)
 {
     const struct topo *t = w->topo;
+    struct mapspec stand_in = substitute(t, what), *s = &stand_in;
     bool exists = false;
 
     for (size_t i = 0; i < t->nobjects; i++) {
@@ -287,39 +304,44 @@ static bool give_rounds(struct work *w)
 }
 
 /* Move those that are so to the front, otherwise in the order that they have. */
-static bool prefer(struct work *w, bool busy, int kind)
+static bool prefer(struct work *w, bool busy)
 {
-    for (size_t i = 0; i < w->order.n; i++) {
-        const struct unit *u = &w->order.v[i];
-
-        if (u->busy == busy && u->kind == kind && !add_unit(w, &w->units, u))
+    for (size_t i = 0; i < w->order.n; i++)
+        if (w->order.v[i].busy == busy && !add_unit(w, &w->units, &w->order.v[i]))
             return false;
-    }
     return true;
 }
 
-static int highest_kind(const struct units *u)
+static bool give_free_first(struct work *w)
 {
-    int kind = 0;
-
-    for (size_t i = 0; i < u->n; i++)
-        kind = u->v[i].kind > kind ? u->v[i].kind : kind;
-    return kind;
-}
-
-static bool give_best_first(struct work *w)
-{
-    int most = highest_kind(&w->order);
     struct units given = w->order;
 
     w->units.n = 0;
-    for (int busy = 0; busy < 2; busy++)
-        for (int kind = most; kind >= 0; kind--)
-            if (!prefer(w, busy, kind))
-                return false;
+    if (!prefer(w, false) || !prefer(w, true))
+        return false;
     w->order = w->units;
     w->units = given;
     return true;
+}
+
+/* Free ones, then fast ones, then in the order of the hardware. */
+static int by_worth(const void *a, const void *b)
+{
+    const struct unit *x = a, *y = b;
+
+    if (x->busy != y->busy)
+        return x->busy - y->busy;
+    if (x->kind != y->kind)
+        return (x->kind < y->kind) - (x->kind > y->kind);
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+static void sort_domains(struct work *w)
+{
+    for (size_t d = 0; d < w->domains.n; d++)
+        if (w->start[d + 1] > w->start[d])
+            qsort(&w->units.v[w->start[d]], w->start[d + 1] - w->start[d], sizeof *w->units.v,
+                  by_worth);
 }
 
 static int by_first(const void *a, const void *b)
@@ -331,9 +353,10 @@ static int by_first(const void *a, const void *b)
 
 static bool order_objects(struct work *w)
 {
-    if (!fill_domains(w) || !fill_all(w) || !give_rounds(w))
+    if (!fill_domains(w) || !fill_all(w))
         return false;
-    return w->q->each || give_best_first(w);
+    sort_domains(w);
+    return give_rounds(w) && (w->q->each || give_free_first(w));
 }
 
 /* --- what is no object ------------------------------------------------- */
@@ -369,7 +392,7 @@ static bool list_round_robin(struct work *w)
             return false;
     }
     w->units.n = 0;
-    return (w->order.n || not_there(w, true)) && give_best_first(w);
+    return (w->order.n || not_there(w, true)) && give_free_first(w);
 }
 
 /* The number in "gpu0"; -1: it has none, or is a name like enp3s0. */

@@ -210,7 +210,7 @@ const struct option opts_table[] = {
       .set = opts_set_numbering,
       .help = "Who has which number: node after node, a number on each node in turn, or on each "
               "node in the order of its hardware." },
-    { .names = { "cpu-list", "cpu-set" }, .arg = "LIST", .section = SECTION_MAP,
+    { .names = { "cpu-list", "cpu-set" }, .arg = "CPUS", .section = SECTION_MAP,
       .set = opts_set_cpu_list,
       .help = "Use no other processors of any host than these, as 0,2-5." },
     { .names = { "membind" }, .arg = "HOW", .section = SECTION_MAP, .set = opts_set_memory,

@@ -41,6 +41,10 @@ static void fill(struct bundle *b)
     p->keep_going = true;
     p->verbose = 3;
     p->dims = strdup("3,2");
+    p->map = (struct map_options){
+        .bind = strdup("core:2"), .by = strdup("socket"), .memory = strdup("bind:0"),
+        .cpus = strdup("0-7"), .each = 2, .in_order = true, .gpus = GPUS_AUTO, .report = true,
+    };
     plan_add_host(p, "here")->local = true;
     h = plan_add_host(p, "there");
     h->user = strdup("alice");
@@ -96,9 +100,22 @@ static void same_launch(const struct launch_options *a, const struct launch_opti
     assert_int_equal(a->release_bytes, b->release_bytes);
 }
 
+static void same_map(const struct map_options *a, const struct map_options *b)
+{
+    same_text(a->bind, b->bind);
+    same_text(a->by, b->by);
+    same_text(a->memory, b->memory);
+    same_text(a->cpus, b->cpus);
+    assert_int_equal(a->each, b->each);
+    assert_int_equal(a->in_order, b->in_order);
+    assert_int_equal(a->gpus, b->gpus);
+    assert_int_equal(a->report, b->report);
+}
+
 static void same_options(const struct plan *a, const struct plan *b)
 {
     same_launch(&a->remote, &b->remote);
+    same_map(&a->map, &b->map);
     same_text(a->label, b->label);
     same_text(a->dims, b->dims);
     same_text(a->outfile, b->outfile);
@@ -313,7 +330,7 @@ static void test_version(void **state)
     written(&out);
     buf_bytes(&out)[0]++;
     assert_int_equal(read_copy(&out, out.len, &e), -1);
-    assert_string_equal(e.text, "job as sent by the launcher: version 3, want 2");
+    assert_string_equal(e.text, "job as sent by the launcher: version 4, want 3");
     buf_clear(&out);
 }
 
