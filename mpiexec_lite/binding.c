@@ -69,7 +69,8 @@ static int note_crowd(const struct seats *s, int n, struct strlist *notes, struc
 
     for (size_t i = 0; i < s->n; i++)
         cpus_join(&all, &s->sets[i]);
-    buf_printf(&text, "%d processes are bound to %d processors", n, cpus_count(&all));
+    buf_printf(&text, "%d processes are bound to %d processor%s", n, cpus_count(&all),
+               cpus_count(&all) > 1 ? "s" : "");
     rc = note(notes, &text, e);
     buf_clear(&text);
     return rc;
@@ -111,7 +112,7 @@ static int choose(struct binding *b, const struct topo *t, const struct wanted *
     taken_end(lock);
     if (rc == 0)
         rc = note_shared(&q->taken->cpus, &others, notes, e);
-    if (rc == 0 && b->seats.crowded && q->plan->oversubscribe != OVERSUBSCRIBE_YES)
+    if (rc == 0 && b->seats.crowded && !q->crowd_wanted)
         rc = note_crowd(&b->seats, q->n, notes, e);
     return rc;
 }

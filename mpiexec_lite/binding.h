@@ -34,6 +34,7 @@ struct binding_request {                 /* all borrowed */
     const struct host *host;
     int                n;                /* processes of the job on this node */
     const char        *jobid;
+    bool               crowd_wanted;     /* more processes than processors need no word */
     struct taken      *taken;            /* what the job has already; more is added */
 };
 

@@ -344,10 +344,13 @@ static int set_binding(struct starts *s, struct err *e)
     const struct plan *p = c->args.plan;
     struct binding_request q = { .plan = p, .app = &p->apps[s->app], .n = c->n,
                                  .host = &p->hosts[c->node->args.index],
-                                 .jobid = c->args.jobid, .taken = &c->taken };
+                                 .jobid = c->args.jobid, .taken = &c->taken,
+                                 .crowd_wanted = p->oversubscribe == OVERSUBSCRIBE_YES };
     struct strlist notes = { 0 };
     int rc;
 
+    if (c->args.spawner && !c->node->args.plan->verbose)
+        q.crowd_wanted = true;
     binding_clear(&s->binding);
     rc = binding_make(&s->binding, &c->node->here, &q, &notes, e);
     for (size_t i = 0; rc == 0 && !s->noted && i < notes.n; i++)

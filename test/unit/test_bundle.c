@@ -41,6 +41,7 @@ static void fill(struct bundle *b)
     p->keep_going = true;
     p->verbose = 3;
     p->dims = strdup("3,2");
+    p->oversubscribe = OVERSUBSCRIBE_YES;
     p->map = (struct map_options){
         .bind = strdup("core:2"), .by = strdup("socket"), .memory = strdup("bind:0"),
         .cpus = strdup("0-7"), .each = 2, .in_order = true, .gpus = GPUS_AUTO, .report = true,
@@ -116,6 +117,7 @@ static void same_options(const struct plan *a, const struct plan *b)
 {
     same_launch(&a->remote, &b->remote);
     same_map(&a->map, &b->map);
+    assert_int_equal(a->oversubscribe, b->oversubscribe);
     same_text(a->label, b->label);
     same_text(a->dims, b->dims);
     same_text(a->outfile, b->outfile);
