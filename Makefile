@@ -31,7 +31,7 @@ LIBS_JSON = -l:libjansson.a
 LIBS_SQL  = -lsqlite3
 LIBS      = $(LIBS_EV) $(LIBS_ELF) $(LIBS_SEAL) $(LIBS_JSON) $(LIBS_WIRE)
 
-LD_PROGRAM = $(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) $^
+LD_PROGRAM = $(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) $(filter %.o,$^)
 LD_TEST    = $(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $^
 
 src  = $(filter-out %main.c,$(wildcard $1/*.c))
@@ -75,6 +75,10 @@ $B/bin/mpiexec_lite: $B/mpiexec_lite/main.o
 $B/bin/pmi2_proxy: $B/mpiexec_lite/proxy_main.o
 $B/bin/mpiexec_lite $B/bin/pmi2_proxy: $(core) $(launcher) | $B/bin/.
 	$(LD_PROGRAM) $(LIBS) -o $@
+# What debuggers look for by name stays when the program is stripped; PIE=no: for those that
+# take addresses as the file has them.
+$B/bin/mpiexec_lite: LDHARDEN += -Wl,--dynamic-list=mpiexec_lite/mpir.list $(if $(filter no,$(PIE)),-no-pie)
+$B/bin/mpiexec_lite: mpiexec_lite/mpir.list
 
 # Of the launcher it has what takes calls of other hosts, and of tools.
 calls = address conn dialog gate handshake login login_line login_payload munge_helper munger now \
@@ -136,7 +140,7 @@ DEMO_PACKAGES  = $(BUILD_PACKAGES) mpich libmpich-dev libpmi2-0-dev
 TEST_PACKAGES  = $(DEMO_PACKAGES) python3 libcmocka-dev valgrind clang llvm openmpi-bin \
                  libopenmpi-dev gcovr pkg-config man-db groff procps iproute2 munge libmunge2 \
                  libhwloc15 faketime openssh-server openssh-client csh fish nftables locales \
-                 libpmix-dev g++ strace
+                 libpmix-dev g++ strace gdb
 
 deps: ; @test/packages $(BUILD_PACKAGES)
 demo-deps: ; @test/packages $(DEMO_PACKAGES)

@@ -64,6 +64,7 @@ static const struct field job_fields[] = {
     FIELD("keep going",       BOOL,     bundle, plan.keep_going, 0, 1),
     FIELD("verbosity",        INT,      bundle, plan.verbose, 0, INT32_MAX),
     FIELD("network",          OPTION,   bundle, plan.dims, 0, 0),
+    FIELD("hold",             INT,      bundle, plan.hold, 0, HOLD_EXEC),
     FIELD("binding",          OPTION,   bundle, plan.map.bind, 0, 0),
     FIELD("mapping",          OPTION,   bundle, plan.map.by, 0, 0),
     FIELD("memory binding",   OPTION,   bundle, plan.map.memory, 0, 0),

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -131,7 +132,22 @@ static int enter_place(const struct child_spec *spec, pid_t parent,
     if (spec->memory && set_memory(spec->memory) < 0)
         return -1;
     note->step = "chdir";
-    return spec->dir ? chdir(spec->dir) : 0;
+    if (spec->dir && chdir(spec->dir) < 0)
+        return -1;
+    note->step = "hold";
+    return spec->hold ? (int)ptrace(PTRACE_TRACEME, 0, NULL, NULL) : 0;
+}
+
+/* It stops at its first instruction, as it is traced; so it stays when it no longer is.  True
+ * but where it has been killed meanwhile: then it has ended for us, too. */
+static bool stay_stopped(pid_t pid)
+{
+    int wstatus;
+
+    while (waitpid(pid, &wstatus, 0) < 0)
+        if (errno != EINTR)
+            return false;
+    return WIFSTOPPED(wstatus) && ptrace(PTRACE_DETACH, pid, NULL, (void *)(long)SIGSTOP) == 0;
 }
 
 __attribute__((noreturn))
@@ -168,6 +184,8 @@ pid_t child_start(const struct child_spec *spec, const char **step)
         note.errnum = errno;
     else if (note.errnum)
         waitpid(pid, NULL, 0);
+    else if (spec->hold && !stay_stopped(pid))
+        note = (struct outcome_note){ "hold", ECHILD };
     sigprocmask(SIG_SETMASK, &before, NULL);
     *step = note.step;
     errno = note.errnum;
@@ -262,6 +280,10 @@ pid_t children_end(struct children *cs, int i, const char **step)
         await_memory(&cs->v[k]);
     if (x->pid > 0 && x->note.errnum)
         waitpid(x->pid, NULL, 0);
+    else if (cs->stacks && x->pid > 0 && x->spec.hold && !stay_stopped(x->pid)) {
+        x->note.step = "hold";
+        x->note.errnum = ECHILD;
+    }
     *step = x->note.step;
     errno = x->note.errnum;
     return x->note.errnum ? -1 : x->pid;

@@ -29,6 +29,8 @@ struct child_spec {
     const char  *dir;            /* NULL: the launcher's own */
     int          in, out, err;   /* descriptors that become 0, 1, 2; stay the caller's */
     int          keep;           /* a close-on-exec descriptor that the child keeps, or -1 */
+    bool         hold;           /* leave it stopped (T) where its program begins; nobody
+                                    traces it then */
     bool         session;        /* a session of its own, and not a process group only */
     const struct cpus *cpus;     /* processors that it may use; NULL: as we */
     const struct memory_policy *memory;  /* where its memory comes from; NULL: as ours */

@@ -5,6 +5,7 @@
 #include "wire/limits.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -40,23 +41,101 @@ static void send_all(struct control *c, const char *data, size_t len)
     }
 }
 
-void control_send(struct control *c, const char *cmd, const char *key, long long n)
+static void send_message(struct control *c)
 {
     struct buf out = BUF_INIT;
 
-    msg_start(&c->msg, cmd);
-    if (key)
-        msg_int(&c->msg, key, n);
     if (wire_v2.format(&c->msg, LIMIT_FRAME_LINK, &out, NULL) < 0)
         fatal("out of memory", 0);
     send_all(c, buf_bytes(&out), out.len);
     buf_clear(&out);
 }
 
+void control_send(struct control *c, const char *cmd, const char *key, long long n)
+{
+    msg_start(&c->msg, cmd);
+    if (key)
+        msg_int(&c->msg, key, n);
+    send_message(c);
+}
+
+void control_send_table(struct control *c, int ranks, const char *jobid)
+{
+    msg_start(&c->msg, "table");
+    msg_int(&c->msg, "ranks", ranks);
+    msg_str(&c->msg, "jobid", jobid);
+    send_message(c);
+}
+
+void control_send_row(struct control *c, const struct control_row *row)
+{
+    msg_start(&c->msg, "row");
+    msg_int(&c->msg, "rank", row->rank);
+    msg_int(&c->msg, "pid", row->pid);
+    msg_str(&c->msg, "host", row->host);
+    msg_str(&c->msg, "program", row->program);
+    send_message(c);
+}
+
+void control_send_abort(struct control *c, const char *text)
+{
+    msg_start(&c->msg, "aborting");
+    msg_str(&c->msg, "text", text);
+    send_message(c);
+}
+
 void control_send_input(struct control *c, const char *data, size_t len)
 {
     control_send(c, "stdin", "payload", (long long)len);
     send_all(c, data, len);
+}
+
+static const char *text_of(const struct msg *m, const char *key)
+{
+    const char *text = msg_get(m, key);
+
+    return text ? text : "";
+}
+
+static int take_row(struct control *c, struct err *e)
+{
+    struct control_row row = { .host = text_of(&c->msg, "host"),
+                               .program = text_of(&c->msg, "program") };
+    long long rank, pid;
+
+    if (msg_number(&c->msg, "rank", 0, INT_MAX, &rank, e) < 0 ||
+        msg_number(&c->msg, "pid", 0, INT_MAX, &pid, e) < 0)
+        return -1;
+    row.rank = (int)rank;
+    row.pid = (pid_t)pid;
+    c->ops->row(c->host, &row);
+    return 0;
+}
+
+/* About the processes of the job, for debuggers.  1: it is none of these. */
+static int act_on_table(struct control *c, struct err *e)
+{
+    const char *cmd = c->msg.cmd;
+    long long n;
+
+    if (!strcmp(cmd, "rows") && c->ops->rows) {
+        if (msg_number(&c->msg, "from", 0, INT_MAX, &n, e) < 0)
+            return -1;
+        c->ops->rows(c->host, (int)n);
+    } else if (!strcmp(cmd, "table") && c->ops->table) {
+        if (msg_number(&c->msg, "ranks", 1, INT_MAX, &n, e) < 0)
+            return -1;
+        c->ops->table(c->host, (int)n, text_of(&c->msg, "jobid"));
+    } else if (!strcmp(cmd, "row") && c->ops->row) {
+        return take_row(c, e);
+    } else if (!strcmp(cmd, "release") && c->ops->release) {
+        c->ops->release(c->host);
+    } else if (!strcmp(cmd, "aborting") && c->ops->aborting) {
+        c->ops->aborting(c->host, text_of(&c->msg, "text"));
+    } else {
+        return 1;
+    }
+    return 0;
 }
 
 static int act(struct control *c, struct err *e)
@@ -83,7 +162,9 @@ static int act(struct control *c, struct err *e)
     } else if (!strcmp(cmd, "stopped") && c->ops->stopped) {
         c->ops->stopped(c->host);
     } else {
-        return err_set(e, ERR_OTHER, "unknown message %.40s", cmd);
+        int rc = act_on_table(c, e);
+
+        return rc > 0 ? err_set(e, ERR_OTHER, "unknown message %.40s", cmd) : rc;
     }
     return 0;
 }

@@ -5,9 +5,14 @@
  *   front -> root   cmd=signal;signo=N;             a signal came to the launcher
  *                   cmd=stdin;payload=N; + N bytes  at most what was granted
  *                   cmd=stdin-eof;
+ *                   cmd=rows;from=R;                which processes the job has, from R on
+ *                   cmd=release;                    the ranks that are held may go on
  *   root -> front   cmd=credit;bytes=N;             that much stdin may come
  *                   cmd=stdin-closed;               nobody reads stdin any more
  *                   cmd=stopped;                    the ranks are stopped (SIGTSTP)
+ *                   cmd=table;ranks=N;jobid=J;      all run: rows can be asked for
+ *                   cmd=row;rank=R;pid=P;host=H;program=X;  at most CONTROL_ROWS at a time
+ *                   cmd=aborting;text=T;            the job ends by an abort
  *
  * Root's exit status is the job's.  The end of the stream is the end of the
  * other process. */
@@ -16,7 +21,19 @@
 
 #include "wire/msg.h"
 
-enum { CONTROL_CREDIT = 65536 };     /* bytes of stdin on the way at most */
+#include <sys/types.h>
+
+enum {
+    CONTROL_CREDIT = 65536,          /* bytes of stdin on the way at most */
+    CONTROL_ROWS = 64                /* rows of the table for one request: what is sent to a
+                                        front end that is stopped fits its socket */
+};
+
+struct control_row {                 /* a rank; texts are borrowed */
+    int         rank;
+    pid_t       pid;
+    const char *host, *program;
+};
 
 struct control_ops {                 /* NULL where a side does not take the message */
     void (*signal)(void *host, int signo);
@@ -25,6 +42,11 @@ struct control_ops {                 /* NULL where a side does not take the mess
     void (*credit)(void *host, size_t bytes);
     void (*input_closed)(void *host);
     void (*stopped)(void *host);
+    void (*rows)(void *host, int from);
+    void (*release)(void *host);
+    void (*table)(void *host, int ranks, const char *jobid);
+    void (*row)(void *host, const struct control_row *row);
+    void (*aborting)(void *host, const char *text);
 };
 
 struct control {
@@ -46,6 +68,9 @@ int control_read(struct control *c, struct err *e);
  * other side being gone is not an error here: reading sees it.  Any other failure
  * is fatal (fatal.h). */
 void control_send(struct control *c, const char *cmd, const char *key, long long n);
+void control_send_table(struct control *c, int ranks, const char *jobid);
+void control_send_row(struct control *c, const struct control_row *row);
+void control_send_abort(struct control *c, const char *text);
 void control_send_input(struct control *c, const char *data, size_t len);
 
 #endif

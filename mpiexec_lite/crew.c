@@ -120,6 +120,8 @@ void crew_kill(struct crew *c, int rank, int signo)
         if (rank >= 0 && r->rank != rank)
             continue;
         kill_rank(r, signo);
+        if (r->pid && r->held && signo == SIGTERM)
+            kill(r->pid, SIGCONT);       /* or it would not hear it */
         if (r->adopted && is_end(signo))
             rank_ended(c, r, signo);
     }

@@ -32,6 +32,7 @@ struct rank {
     pid_t           pid;             /* 0: not running */
     enum pmi_phase  pmi;
     struct pmi_conn conn;            /* fd -1: none */
+    bool            held;            /* stopped until crew_release */
     bool            adopted;         /* started by itself: it lives while it is connected */
 };
 
@@ -71,6 +72,8 @@ int  crew_adopt(struct crew *c, int fd, struct err *e);
 struct rank *crew_rank(struct crew *c, int rank);
 /* Signal the process group of a rank, or (-1) of all. */
 void crew_kill(struct crew *c, int rank, int signo);
+/* Let go on who is held, but for those whom somebody traces: they are his. */
+void crew_release(struct crew *c);
 /* All that descends from us has been killed. */
 void crew_swept(struct crew *c);
 /* Others have died: those ranks that want to know hear it by SIGUSR1. */

@@ -219,6 +219,7 @@ static int begin_process(struct starts *s, struct rank *r, const struct rank_end
                                .err = ends->err.theirs, .keep = ends->pmi.theirs,
                                .cpus = binding_cpus(&s->binding, (int)(r - c->ranks)),
                                .memory = binding_memory(&s->binding, (int)(r - c->ranks)),
+                               .hold = c->args.plan->hold == HOLD_EXEC,
                                .user = c->node->args.user };
 
     x->rank = r;
@@ -279,6 +280,7 @@ static bool end_rank(struct starts *s, int i)
         return false;
     }
     r->pid = pid;
+    r->held = c->args.plan->hold == HOLD_EXEC;
     c->running++;
     c->node->ops->started(c->node->host, c, r->rank, pid);
     return true;

@@ -5,6 +5,7 @@
 #include "mpiexec_lite/child.h"
 #include "mpiexec_lite/control.h"
 #include "mpiexec_lite/launch.h"
+#include "mpiexec_lite/mpir.h"
 #include "pmix_ext/rendezvous.h"
 #include "mpiexec_lite/sweep.h"
 #include "mpiexec_lite/usage.h"
@@ -44,6 +45,8 @@ struct front {
     bool            ended;           /* the root has */
     bool            impatient;       /* it did not end the job after a signal: killed */
     int             status;          /* its wait status */
+    int             ranks, rows;     /* of the table for debuggers, and those that came */
+    char            jobid[64];
 };
 
 /* --- stdin ------------------------------------------------------------- */
@@ -140,8 +143,52 @@ static void root_stopped(void *host)
         control_send(&f->control, "signal", "signo", SIGCONT);
 }
 
+/* --- for debuggers ------------------------------------------------------ */
+
+static void ask_rows(struct front *f)
+{
+    control_send(&f->control, "rows", "from", f->rows);
+}
+
+static void root_table(void *host, int ranks, const char *jobid)
+{
+    struct front *f = host;
+
+    if (mpir_begin(ranks) < 0)
+        fatal("out of memory", 0);
+    f->ranks = ranks;
+    f->rows = 0;
+    snprintf(f->jobid, sizeof f->jobid, "%s", jobid);
+    ask_rows(f);
+}
+
+static void root_row(void *host, const struct control_row *row)
+{
+    struct front *f = host;
+
+    if (row->rank != f->rows || f->rows >= f->ranks)
+        fatal("the launcher's server process mixes up the ranks", 0);
+    if (mpir_add(row->rank, row->host, row->program, row->pid) < 0)
+        fatal("out of memory", 0);
+    f->rows++;
+    if (f->rows < f->ranks && f->rows % CONTROL_ROWS == 0)
+        ask_rows(f);
+    if (f->rows < f->ranks)
+        return;
+    mpir_spawned(f->ranks, f->jobid);    /* a debugger may stop us in it for long */
+    if (f->args->plan->hold != HOLD_NONE)
+        control_send(&f->control, "release", NULL, 0);
+}
+
+static void root_aborting(void *host, const char *text)
+{
+    (void)host;
+    mpir_aborting(text);
+}
+
 static const struct control_ops control_ops = {
     .credit = root_credit, .input_closed = root_input_closed, .stopped = root_stopped,
+    .table = root_table, .row = root_row, .aborting = root_aborting,
 };
 
 static void root_ended(struct front *f, int status)

@@ -3,6 +3,7 @@
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/front.h"
 #include "mpiexec_lite/launch.h"
+#include "mpiexec_lite/mpir.h"
 #include "mpiexec_lite/naming_start.h"
 #include "mpiexec_lite/opts.h"
 #include "mpiexec_lite/quota.h"
@@ -204,6 +205,8 @@ static int run_plan(struct plan *p, int *signo)
     inherited_save(&user);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGCHLD, SIG_DFL);
+    if (mpir_being_debugged())           /* by who has started us */
+        p->hold = HOLD_EXEC;
     if (place_ranks(p, NULL, &place, &e) < 0)
         status = complain(e.text, EXIT_USAGE);
     else if (!(status = check_crowd(p, &place)))

@@ -63,6 +63,12 @@ enum stdin_mode { STDIN_RANK, STDIN_NONE, STDIN_ALL, STDIN_FILE };
 
 enum outcome_policy { END_ON_FAILURE, END_ON_ANY_NONZERO };
 
+/* Where ranks wait for a debugger, until they are released. */
+enum hold {
+    HOLD_NONE,
+    HOLD_EXEC                /* stopped, with their program loaded and none of it run */
+};
+
 /* How servers on other hosts are started and kept. */
 struct launch_options {
     enum launcher launcher;      /* -launcher */
@@ -146,6 +152,8 @@ struct plan {
     enum outcome_policy policy;  /* -end-on-nonzero */
     bool             keep_going; /* -disable-auto-cleanup */
     bool             print_all_exitcodes;
+
+    enum hold        hold;       /* for who debugs the launcher (mpir.h) */
 
     int              verbose;    /* -v: 1, -v -v (or -vv): 2 ... */
     char            *trace;      /* --trace-wire FILE or NULL */

@@ -154,6 +154,19 @@ static int on_signal(struct proxy *p, const struct msg *m, const char *payload, 
     return 0;
 }
 
+static int on_release(struct proxy *p, const struct msg *m, const char *payload, size_t len,
+                      struct err *e)
+{
+    struct proxy_job *j = proxy_job_named(p, m, e);
+
+    if (e->code)
+        return -1;
+    proxy_pass_down(p, m, payload, len);
+    if (j)
+        crew_release(&j->crew);
+    return 0;
+}
+
 static int on_watch(struct proxy *p, const struct msg *m, const char *payload, size_t len,
                     struct err *e)
 {
@@ -259,7 +272,8 @@ static const struct {
     bool early;                      /* makes sense before the set-up */
 } from_above[] = {
     { "setup", on_setup, true }, { "grow", on_grow, false }, { "start", on_start, false },
-    { "signal", on_signal, false }, { "tell-states", on_report, false },
+    { "signal", on_signal, false }, { "release", on_release, false },
+    { "tell-states", on_report, false },
     { "sweep", on_sweep, false }, { "close-streams", on_close_streams, false },
     { "finish", on_finish, true }, { "stdin", on_stdin, false },
     { "job", on_job, false }, { "job-end", on_job_end, false },

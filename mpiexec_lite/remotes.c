@@ -74,8 +74,8 @@ static void on_timer(struct ev_loop *loop, ev_timer *w, int revents)
     } else if (r->state == REMOTE_STARTING && !r->cut) {
         while (remote_read_words(r))
             ;
-        snprintf(text, sizeof text, "%s: no answer within %g s (a login script that waits for "
-                 "input?)%s%s", r->where->name, rs->args.plan->remote.patience,
+        snprintf(text, sizeof text, "%s: no answer within %g s (is it up, or does a login script "
+                 "there wait for input?)%s%s", r->where->name, rs->args.plan->remote.patience,
                  r->words.len ? ": " : "", remote_last_words(r));
         remote_failed(r, text);
         remotes_start_more(rs);

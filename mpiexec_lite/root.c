@@ -216,6 +216,7 @@ static void clear(struct root *r)
         root_job_free(j);
     }
     root_foreign_clear(r);
+    root_debug_clear(r);
     root_ext_clear(r);
     if (r->node.buffer)
         node_clear(&r->node);

@@ -39,6 +39,8 @@ void root_rank_aborted(struct root_job *j, int rank, bool world, int code, const
 
     if (lives(j, rank))
         ext_rank_aborts(j->root->ext, &r, code, text);
+    if (world)
+        root_debug_aborted(j, text);
     launch_aborted(&j->launch, root_now(j->root), rank, world, code, text);
 }
 
@@ -75,6 +77,7 @@ void root_events_look(struct root_job *j)
         return;
     j->launched = true;
     ext_job_launched(j->root->ext, j->bundle.jobid);
+    root_debug_launched(j);
 }
 
 void root_events_ended(struct root_job *j)

@@ -7,7 +7,8 @@
  * root_spread.c (bringing up the servers of other nodes), root_tree.c (these servers),
  * root_told.c (what they tell), root_input.c (stdin), root_ext.c (extended commands, tools),
  * root_iof.c and root_push.c (tools that read along what ranks write, and feed them), root_events.c (who is told what
- * becomes of jobs), root_control.c (orders of tools) and root_look.c (looks at files). */
+ * becomes of jobs), root_control.c (orders of tools), root_look.c (looks at files) and root_debug.c (what a
+ * debugger of the launcher sees). */
 #ifndef MPIEXEC_LITE_ROOT_IMPL_H
 #define MPIEXEC_LITE_ROOT_IMPL_H
 
@@ -109,6 +110,8 @@ struct root {
     struct glances    glances;   /* of this host, for monitors */
     struct tools     *tools;     /* whose socket is open; NULL: it is not */
     ev_timer          open_tools;        /* it is to be */
+    struct survey    *processes;         /* owned: of the main job, for debuggers; or NULL */
+    ev_timer          list_processes;    /* it is to be made */
     struct tool_streams streams; /* tools of other nodes */
     struct root_timers timers;   /* of the core */
     struct position  *at;        /* by position */
@@ -202,6 +205,13 @@ void root_events_ended(struct root_job *j);      /* nothing is left of it */
 struct ext_order;
 struct root_job *root_job_by_id(struct root *r, const char *id);       /* or NULL */
 bool root_order(void *host, const char *job, int rank, const struct ext_order *order);
+
+/* root_debug.c */
+void root_debug_launched(struct root_job *j);    /* all of it has been started */
+void root_debug_rows(void *host, int from);      /* for control_ops */
+void root_debug_release(void *host);
+void root_debug_aborted(struct root_job *j, const char *text);
+void root_debug_clear(struct root *r);           /* before the extended commands */
 
 /* root_look.c */
 void root_look_init(struct root *r);

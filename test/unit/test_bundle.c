@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -326,13 +327,16 @@ static void test_senseless(void **state)
 static void test_version(void **state)
 {
     struct buf out = BUF_INIT;
+    char text[80];
     struct err e;
 
     (void)state;
     written(&out);
+    snprintf(text, sizeof text, "job as sent by the launcher: version %d, want %d",
+             buf_bytes(&out)[0] + 1, buf_bytes(&out)[0]);
     buf_bytes(&out)[0]++;
     assert_int_equal(read_copy(&out, out.len, &e), -1);
-    assert_string_equal(e.text, "job as sent by the launcher: version 4, want 3");
+    assert_string_equal(e.text, text);
     buf_clear(&out);
 }
 

@@ -1,0 +1,200 @@
+#!/usr/bin/env -S python3 -B
+"""Debuggers that know MPIR only: gdb, driven as one, on the stripped launcher.
+
+T1 to T11 are the tests of this name in the list of what tools need."""
+
+import json
+import shutil
+
+from lib import *
+
+CHORE = prog("chore")
+MPI = prog("mpi_ranks")
+SLURM = prog("slurm_all")
+STRIPPED = os.path.join(B, "test", "sys-progs", "mpiexec_lite.stripped")
+SCRIPT = os.path.join(B, "test", "sys-progs", "mpir.sh")
+SH = ("/bin/sh", "-c")
+SYMBOLS = {"MPIR_Breakpoint", "MPIR_acquired_pre_main", "MPIR_being_debugged",
+           "MPIR_debug_abort_string", "MPIR_debug_state", "MPIR_i_am_starter",
+           "MPIR_ignore_queues", "MPIR_partial_attach_ok", "MPIR_proctable",
+           "MPIR_proctable_size", "totalview_jobid", "mpiexec_lite_is_starter"}
+
+
+class Debugger:
+    """gdb -batch that runs these lines of Python, on a launcher or attached to one."""
+
+    def __init__(self, code, *words, attach=None, env=None):
+        self.mark = new_mark()
+        script = os.path.join(tmp(), f"{self.mark}.py")
+        write_file(script, f"import sys; sys.path.insert(0, {SYS!r})\nsys.dont_write_bytecode = True\n"
+                           "from mpir_gdb import *\nprepare()\n" + code)
+        what = ["-p", str(attach)] if attach else ["--args", STRIPPED, *map(str, words)]
+        self.out = tempfile.TemporaryFile()
+        self.popen = subprocess.Popen(
+            ["gdb", "-nx", "-batch", "-x", script, *what], stdin=subprocess.DEVNULL,
+            stdout=self.out, stderr=subprocess.STDOUT, start_new_session=True,
+            env=environment(self.mark, env))
+
+    def text(self):
+        return os.pread(self.out.fileno(), 1 << 20, 0).decode(errors="replace")
+
+    def said(self):
+        return [json.loads(line[5:]) for line in self.text().splitlines()
+                if line.startswith("MPIR ")]
+
+    def wait_said(self, count):
+        wait_for(lambda: len(self.said()) >= count or self.popen.poll() is not None,
+                 f"{count} things said by gdb ({self.text()[-2000:]})")
+        need(len(self.said()) >= count, "gdb ended too early", self.text())
+        return self.said()
+
+    def finish(self, clean=True):
+        try:
+            self.popen.wait(LIMIT)
+        except subprocess.TimeoutExpired:
+            kill_marked(self.mark)
+            raise Wrong("gdb still runs\n" + self.text()) from None
+        if clean:
+            nothing_left(self.mark)
+        return self.said()
+
+
+def ended_with(d, status):
+    how = "exited normally" if not status else f"exited with code {status:02o}"
+    need(how in d.text(), f"the launcher {how}", d.text())
+
+
+@test("T1: the stripped launcher has the symbols, and no other")
+def symbols():
+    out = subprocess.run(["nm", "-D", "--defined-only", STRIPPED], check=True, text=True,
+                         stdout=subprocess.PIPE).stdout
+    seen = {line.split()[-1].split("@")[0] for line in out.splitlines()}
+    same({x for x in seen if not x.startswith("_")} & SYMBOLS, SYMBOLS, "symbols")
+    same({x for x in seen if x.startswith(("MPIR", "totalview", "mpiexec"))}, SYMBOLS, "symbols")
+
+
+HELD = [("one MPI rank", (1, MPI), [MPI]), ("two MPI ranks", (2, MPI), [MPI] * 2),
+        ("eight ranks without MPI", (8, "/bin/true"), ["/bin/true"] * 8),
+        ("a script", (1, SCRIPT), ["/bin/sh"]),
+        ("two programs", (1, SLURM, "finalize", ":", "-n", 2, "/bin/true"),
+         [SLURM, "/bin/true", "/bin/true"])]
+
+
+@rows([(f"T2, T3: started by a debugger, all are held at exec; then they go on: {what}", *more)
+       for what, *more in HELD])
+def held(words, images):
+    d = Debugger("launch()\nsee('spawned')\ngdb.execute('continue')\n", "-n", *words)
+    said = d.finish()
+    same(len(said), 1, f"times that it stopped: {d.text()}")
+    seen = said[0]
+    same((seen["state"], len(seen["table"])), (1, len(images)), "state and size")
+    for x, image in zip(seen["table"], images):
+        same(x["now"], ["T", 0, os.path.realpath(image)], f"a rank held: {x}")
+        same(x["host"], os.uname().nodename, "its host")
+        if image != "/bin/sh":
+            same(x["program"], os.path.realpath(image), "its program")
+    need(seen["jobid"], "the job's name")
+    ended_with(d, 0)
+
+
+@test("T2: ranks of other hosts are held, and in the table")
+def held_far():
+    d = Debugger("launch()\nsee('spawned')\ngdb.execute('continue')\n", "-launcher", "fork", "-hosts",
+                 "a,b,c", "-n", 6, MPI, env={"HYDRA_LAUNCHER_AUTOFORK": "0"})
+    seen = d.finish()[0]["table"]
+    same([x["host"] for x in seen], list("abcabc"), "hosts")
+    same([x["now"] for x in seen], [["T", 0, os.path.realpath(MPI)]] * 6, "states")
+    ended_with(d, 0)
+
+
+@test("T3: the status is the job's")
+def status():
+    d = Debugger("launch()\ngdb.execute('continue')\n", "-n", 2, *SH, "exit 5")
+    d.finish()
+    ended_with(d, 5)
+
+
+@test("T3: a table of many rows")
+def many():
+    d = Debugger("launch()\nt = table()\nsay(pids=len({x['pid'] for x in t}), now=list({tuple(x['now'])"
+                 " for x in t}))\ngdb.execute('continue')\n", "-n", 200, "/bin/true")
+    same(d.finish()[0], {"pids": 200, "now": [["T", 0, os.path.realpath("/bin/true")]]}, "table")
+    ended_with(d, 0)
+
+
+@test("T4: a rank that somebody traces is his; the others go on")
+def traced():
+    code = ("launch()\nsee('spawned')\nimport time\n"
+            f"while not os.path.exists({os.path.join(tmp(), 'traced')!r}): time.sleep(0.02)\n"
+            "gdb.execute('continue')\n")
+    d = Debugger(code, "-n", 2, *SH, "echo went $PMI_RANK")
+    pid = d.wait_said(1)[0]["table"][0]["pid"]
+    go = os.path.join(tmp(), "go-on")
+    one = Debugger(f"say(at='rank')\nimport time\nwhile not os.path.exists({go!r}): time.sleep(0.02)\n"
+                   "gdb.execute('detach')\n", attach=pid)
+    one.wait_said(1)
+    write_file(os.path.join(tmp(), "traced"), "")
+    wait_for(lambda: "went 1" in d.text(), "the other rank goes on")
+    need("went 0" not in d.text(), "the traced rank stays", d.text())
+    same(stat(pid)[0], "t", "its state")
+    write_file(go, "")
+    one.finish(clean=False)
+    wait_for(lambda: stat(pid)[0] == "T", "it is left stopped, as gdb does")
+    os.kill(pid, signal.SIGCONT)
+    d.finish()
+    need("went 0" in d.text(), "it goes on", d.text())
+    ended_with(d, 0)
+
+
+@test("T5: attached to ten times, a running launcher shows the same table and is not harmed")
+def attached():
+    job = Job("-n", 3, CHORE, "show")
+    job.wait_text("ready", 3)
+    seen = []
+    wait_for(lambda: Debugger("see('attached')\n", attach=job.pid).finish(clean=False)[0]["table"],
+             "the table, soon after the start")
+    for _ in range(10):
+        d = Debugger(f"gdb.execute('set {{int}}&MPIR_being_debugged = 1')\nsee('attached')\n"
+                     "gdb.execute('set {int}&MPIR_being_debugged = 0')\ngdb.execute('detach')\n",
+                     attach=job.pid)
+        seen.append([(x["host"], x["program"], x["pid"]) for x in d.finish(clean=False)[0]["table"]])
+    same(len(seen[0]), 3, "ranks")
+    need(all(x == seen[0] for x in seen), "the same table each time", seen)
+    same({x[1] for x in seen[0]}, {os.path.realpath(CHORE)}, "programs")
+    job.kill(signal.SIGTERM)
+    same(job.finish().status, 143, "status")
+
+
+@test("T8: an abort stops the launcher once more, and says why")
+def aborted():
+    d = Debugger("launch()\nsee('spawned')\ngdb.execute('continue')\nsee('aborting')\n"
+                 "gdb.execute('continue')\n", "-n", 2, SLURM, "abort", 3)
+    said = d.finish()
+    same([x["state"] for x in said], [1, 2], f"states: {d.text()}")
+    need(said[1]["abort"], "a text", said[1])
+
+
+@rows([(f"T11: {whom} SIGKILLed while ranks are held: nothing is left", whom)
+       for whom in ("front", "root", "proxy")])
+def killed(whom):
+    words = ("-launcher", "fork", "-hosts", "a,b") if whom == "proxy" else ()
+    d = Debugger("launch()\nsee('spawned')\nimport time\ntime.sleep(3600)\n", *words, "-n", 4, CHORE,
+                 "ignore", env={"HYDRA_LAUNCHER_AUTOFORK": "0"} if words else None)
+    table = d.wait_said(1)[0]["table"]
+    mine = {p: proc_bytes(p, "cmdline") for p in left(d.mark)}
+    fronts = [p for p, c in mine.items() if c.startswith(STRIPPED.encode())]
+    front = min(fronts, key=lambda p: stat(p)[1] in fronts)
+    victim = {"front": front, "root": next(p for p in fronts if p != front),
+              "proxy": stat(table[0]["pid"])[1]}[whom]
+    os.kill(victim, signal.SIGKILL)
+    wait_for(lambda: not any(alive(x["pid"]) for x in table if whom != "proxy" or
+                             x["host"] == table[0]["host"]), "held ranks are gone")
+    os.kill(d.popen.pid, signal.SIGKILL)             # and with it the launcher that it holds
+    d.popen.wait()
+    nothing_left(d.mark)
+
+
+shutil.copy(LAUNCHER, STRIPPED)
+subprocess.run(["strip", "--strip-all", STRIPPED], check=True)
+write_file(SCRIPT, "#!/bin/sh\nexit 0\n", 0o755)
+main(2)

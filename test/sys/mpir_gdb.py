@@ -1,0 +1,70 @@
+"""Run inside gdb (mpir.py): a parallel debugger that knows MPIR only.
+
+Reads what it needs by symbol and offset, as the launcher is stripped.  Every word it prints of
+its own is a line of JSON behind "MPIR "."""
+
+import json
+import os
+import struct
+
+import gdb                                              # noqa: pylint: disable=import-error
+
+FLAG = "*(int*)&MPIR_being_debugged"
+
+
+def number(name, kind="int"):
+    return int(gdb.parse_and_eval(f"*({kind}*)&{name}"))
+
+
+def text(at):
+    out = b""
+    while at and (c := bytes(gdb.selected_inferior().read_memory(at, 1))) != b"\0":
+        out, at = out + c, at + 1
+    return out.decode()
+
+
+def status(pid):
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as f:
+            lines = dict(line.rstrip("\n").split(":\t", 1) for line in f if ":\t" in line)
+        return lines["State"][0], int(lines["TracerPid"]), os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        return "gone", 0, ""
+
+
+def table():
+    at, out = number("MPIR_proctable", "long"), []
+    for i in range(number("MPIR_proctable_size")):
+        raw = bytes(gdb.selected_inferior().read_memory(at + 24 * i, 24))
+        host, program, pid = struct.unpack("<QQi4x", raw)
+        out.append({"host": text(host), "program": text(program), "pid": pid,
+                    "now": status(pid)})
+    return out
+
+
+def say(**what):
+    print("MPIR " + json.dumps(what), flush=True)
+
+
+def see(where):
+    say(where=where, state=number("MPIR_debug_state"), table=table(),
+        jobid=text(number("totalview_jobid", "long")),
+        abort=text(number("MPIR_debug_abort_string", "long")))
+
+
+def prepare():
+    for line in ("set pagination off", "set confirm off", "set debuginfod enabled off",
+                 "set follow-fork-mode parent", "set detach-on-fork on",
+                 "handle SIGCHLD SIGUSR1 SIGUSR2 SIGCONT nostop noprint pass"):
+        gdb.execute(line)
+
+
+def launch():
+    gdb.execute("starti")
+    gdb.execute(f"set {FLAG} = 1")
+    gdb.execute("break MPIR_Breakpoint")
+    gdb.execute("continue")
+
+
+def alive():
+    return bool(gdb.selected_inferior().pid)
