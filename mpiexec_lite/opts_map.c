@@ -292,6 +292,20 @@ static int set_binding_text(struct reader *r, const char *text, struct err *e)
     return rc;
 }
 
+static int set_map_text(struct reader *r, const char *text, struct err *e)
+{
+    struct map_options *m = &r->plan->map;
+    int rc = set_map(r, text, e);
+
+    if (rc < 0) {                        /* what came before the wrong word */
+        free(m->by);
+        m->by = NULL;
+        m->each = r->cpus_per_rank = 0;
+        r->plan->by_node = false;
+    }
+    return rc;
+}
+
 int opts_set_map_from_environment(struct reader *r, struct err *e)
 {
     int report = opts_boolean(r, "HYDRA_TOPO_DEBUG", 0, e);
@@ -300,7 +314,7 @@ int opts_set_map_from_environment(struct reader *r, struct err *e)
         return -1;
     r->plan->map.report = r->plan->map.report || report;
     if (set_from_variable(r, "HYDRA_BINDING", "bind-to", set_binding_text, e) < 0 ||
-        set_from_variable(r, "HYDRA_MAPPING", "map-by", set_map, e) < 0 ||
+        set_from_variable(r, "HYDRA_MAPPING", "map-by", set_map_text, e) < 0 ||
         set_from_variable(r, "HYDRA_MEMBIND", "membind", set_memory_text, e) < 0)
         return -1;
     return set_from_variable(r, "HYDRA_TOPOLIB", "topolib", set_topolib_text, e);

@@ -103,6 +103,10 @@ static const struct { const char *line, *env, *want; } cases[] = {
     { "-bind-to numa", "HYDRA_BINDING=core", " bind=numa" },
     { "-bind-to-none", "HYDRA_BINDING=x", " bind=none" },
     { "", "HYDRA_MEMBIND=nexttouch", " WARN: HYDRA_MEMBIND is ignored: Linux has no nexttouch" },
+    { "", "HYDRA_MAPPING=node:PE=2:x", " WARN: HYDRA_MAPPING is ignored: 'x' is not PE=N, "
+      "OVERSUBSCRIBE, NOOVERSUBSCRIBE or NOLOCAL" },
+    { "", "HYDRA_MAPPING=ppr:2:socket:x", " WARN: HYDRA_MAPPING is ignored: 'x' is not PE=N, "
+      "OVERSUBSCRIBE, NOOVERSUBSCRIBE or NOLOCAL" },
     { "", "HYDRA_TOPOLIB=x", " WARN: HYDRA_TOPOLIB is ignored: 'x': hwloc is the only one" },
     /* what is refused: the end of the text */
     { "-bind-to shelf", NULL, "! -bind-to: 'shelf' is not none, rr," },
