@@ -147,7 +147,6 @@ struct starts {
     size_t          app;
     struct strlist  constants;   /* owned: what ranks of the block need not ask for */
     struct binding  binding;     /* owned: what they run on */
-    bool            noted;       /* what there is to say of it holds for all blocks */
     struct children children;
     struct start   *v;           /* owned; as many as children can have */
 };
@@ -297,75 +296,6 @@ static bool end_all(struct starts *s)
     return ok;
 }
 
-static void tell(struct crew *c, const char *text)
-{
-    struct node *n = c->node;
-    struct buf line = BUF_INIT;
-
-    buf_printf(&line, "%s: %s", n->args.hostname, text);
-    if (!line.failed)
-        n->ops->tell(n->host, buf_bytes(&line));
-    buf_clear(&line);
-}
-
-/* A line for each rank of the block. */
-static void report_binding(struct starts *s)
-{
-    struct crew *c = s->crew;
-
-    for (int i = 0; i < c->n; i++) {
-        struct buf line = BUF_INIT;
-
-        if (plan_app_of(c->args.plan, c->ranks[i].rank) != s->app)
-            continue;
-        buf_printf(&line, "rank %d: ", c->ranks[i].rank);
-        binding_draw(s->binding.topo, binding_cpus(&s->binding, i), &line);
-        if (!line.failed)
-            tell(c, buf_bytes(&line));
-        buf_clear(&line);
-    }
-}
-
-/* Ranks of a spawn run as we do, if what it asks for cannot be had; -v says so. */
-static int without_binding(struct starts *s, struct err *e)
-{
-    const struct crew *c = s->crew;
-
-    binding_clear(&s->binding);
-    if (!c->args.spawner)
-        return err_context(e, "processes cannot be bound");
-    err_context(e, "processes are not bound");
-    if (c->node->args.plan->verbose)
-        tell(s->crew, e->text);
-    return 0;
-}
-
-static int set_binding(struct starts *s, struct err *e)
-{
-    struct crew *c = s->crew;
-    const struct plan *p = c->args.plan;
-    struct binding_request q = { .plan = p, .app = &p->apps[s->app], .n = c->n,
-                                 .host = &p->hosts[c->node->args.index],
-                                 .jobid = c->args.jobid, .taken = &c->taken,
-                                 .crowd_wanted = p->oversubscribe == OVERSUBSCRIBE_YES };
-    struct strlist notes = { 0 };
-    int rc;
-
-    if (c->args.spawner && !c->node->args.plan->verbose)
-        q.crowd_wanted = true;
-    binding_clear(&s->binding);
-    rc = binding_make(&s->binding, &c->node->here, &q, &notes, e);
-    for (size_t i = 0; rc == 0 && !s->noted && i < notes.n; i++)
-        tell(c, notes.v[i]);
-    s->noted = true;
-    strlist_clear(&notes);
-    if (rc < 0)
-        return without_binding(s, e);
-    if (p->map.report && s->binding.topo)
-        report_binding(s);
-    return 0;
-}
-
 static int set_block(struct starts *s, size_t app, struct err *e)
 {
     struct crew *c = s->crew;
@@ -379,7 +309,8 @@ static int set_block(struct starts *s, size_t app, struct err *e)
     k.local = local;
     s->app = app;
     strlist_clear(&s->constants);
-    rc = set_binding(s, e) < 0 ? -1 : env_add_constants(&k, &s->constants, e);
+    binding_clear(&s->binding);
+    rc = crew_bind(c, app, &s->binding, e) < 0 ? -1 : env_add_constants(&k, &s->constants, e);
     free(local);
     return rc;
 }

@@ -1,13 +1,10 @@
 /* mapper.c - see mapper.h */
 #include "mpiexec_lite/mapper.h"
 
+#include "mpiexec_lite/selection.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-struct ranges {
-    struct range *v;         /* owned */
-    size_t n, cap;
-};
 
 struct unit {                /* a place that can be given */
     struct cpus set;
@@ -56,17 +53,6 @@ static bool room(struct work *w, void **v, size_t n, size_t *cap, size_t size)
     return true;
 }
 
-static bool add_range(struct work *w, struct ranges *to, struct range r)
-{
-    void *v = to->v;
-    bool ok = room(w, &v, to->n, &to->cap, sizeof r);
-
-    to->v = v;
-    if (ok)
-        to->v[to->n++] = r;
-    return ok;
-}
-
 static bool add_unit(struct work *w, struct units *to, const struct unit *u)
 {
     void *v = to->v;
@@ -78,82 +64,12 @@ static bool add_unit(struct work *w, struct units *to, const struct unit *u)
     return ok;
 }
 
-static int end_of(struct range r)
-{
-    return r.first + r.n;
-}
+/* --- places ------------------------------------------------------------ */
 
-/* --- objects ----------------------------------------------------------- */
-
-static bool is_usable(const struct topo *t, struct range r)
+static bool not_usable(struct work *w)
 {
-    for (int i = r.first; i < end_of(r); i++)
-        if (t->cpus[i].allowed)
-            return true;
+    err_set(w->e, ERR_INVALID_VAL, "none of them may be used");
     return false;
-}
-
-/* By their beginning; of those, what holds others first. */
-static int by_place(const void *a, const void *b)
-{
-    const struct range *x = a, *y = b;
-
-    if (x->first != y->first)
-        return (x->first > y->first) - (x->first < y->first);
-    return (x->n < y->n) - (x->n > y->n);
-}
-
-/* Of objects inside each other (memory of a whole socket beside that of its halves) the
- * smaller ones count, and of equal ones (two memories of the same processors) one. */
-static void keep_smallest(struct ranges *r)
-{
-    size_t kept = 0;
-
-    if (r->n)
-        qsort(r->v, r->n, sizeof *r->v, by_place);
-    for (size_t i = 0; i < r->n; i++)
-        if (i + 1 == r->n || end_of(r->v[i + 1]) > end_of(r->v[i]))
-            r->v[kept++] = r->v[i];
-    r->n = kept;
-}
-
-static bool not_there(struct work *w, bool exists)
-{
-    err_set(w->e, ERR_INVALID_VAL, exists ? "none of them may be used" : "this host has none");
-    return false;
-}
-
-/* What stands in for objects that a machine does not tell of, as some virtual ones: its
- * processors for cores, all of it for sockets.  Caches have no substitute. */
-static struct mapspec substitute(const struct topo *t, const struct mapspec *s)
-{
-    struct mapspec x = *s;
-
-    for (size_t i = 0; i < t->nobjects; i++)
-        if (mapspec_is_object(s, &t->objects[i]) && t->objects[i].at.n)
-            return x;
-    if (s->level == LEVEL_CORE)
-        x.level = LEVEL_HWTHREAD;
-    else if (s->level == LEVEL_SOCKET || s->level == LEVEL_NUMA)
-        x.level = LEVEL_MACHINE;
-    return x;
-}
-
-static bool list_objects(struct work *w, const struct mapspec *what, struct ranges *to)
-{
-    const struct topo *t = w->topo;
-    struct mapspec stand_in = substitute(t, what), *s = &stand_in;
-    bool exists = false;
-
-    for (size_t i = 0; i < t->nobjects; i++) {
-        if (!mapspec_is_object(s, &t->objects[i]) || !t->objects[i].at.n)
-            continue;
-        exists = true;
-        if (is_usable(t, t->objects[i].at) && !add_range(w, to, t->objects[i].at))
-            return false;
-    }
-    keep_smallest(to);
-    return to->n || not_there(w, exists);
 }
 
 static bool make_unit(struct work *w, struct unit *u, const struct cpus *set)
@@ -175,7 +91,7 @@ static bool add_group(struct work *w, size_t a, size_t b)
 
         topo_cpus_of(w->topo, r, &part);
         cpus_join(&set, &part);
-        for (int i = r.first; i < end_of(r); i++)
+        for (int i = r.first; i < range_end(r); i++)
             if (w->topo->cpus[i].allowed && w->topo->cpus[i].kind > u.kind)
                 u.kind = w->topo->cpus[i].kind;
     }
@@ -192,8 +108,8 @@ static bool list_domains(struct work *w)
     size_t n = 0, k;
 
     if (!map || map->kind != SPEC_OBJECT)
-        return add_range(w, &w->domains, all);
-    if (!list_objects(w, map, &w->domains)) {
+        return ranges_add(&w->domains, all) == 0 || no_memory(w);
+    if (select_ranges(w->topo, map, &w->domains, w->e) < 0) {
         err_context(w->e, "map");
         return false;
     }
@@ -202,7 +118,7 @@ static bool list_domains(struct work *w)
         size_t last = i + k <= w->domains.n ? i + k - 1 : w->domains.n - 1;
         int first = w->domains.v[i].first;
 
-        w->domains.v[n++] = (struct range){ first, end_of(w->domains.v[last]) - first };
+        w->domains.v[n++] = (struct range){ first, range_end(w->domains.v[last]) - first };
     }
     w->domains.n = n;
     return true;
@@ -228,10 +144,10 @@ static size_t object_from(const struct work *w, int first)
  * the group that the domain is in. */
 static bool fill_domain(struct work *w, struct range d, size_t k)
 {
-    size_t a = object_from(w, d.first), b = object_from(w, end_of(d));
-    bool before = a && end_of(w->objects.v[a - 1]) > d.first;
+    size_t a = object_from(w, d.first), b = object_from(w, range_end(d));
+    bool before = a && range_end(w->objects.v[a - 1]) > d.first;
 
-    if (before || (a < b && end_of(w->objects.v[b - 1]) > end_of(d))) {
+    if (before || (a < b && range_end(w->objects.v[b - 1]) > range_end(d))) {
         a = (before ? a - 1 : a) / k * k;
         return a + k > w->objects.n || add_group(w, a, a + k);
     }
@@ -377,7 +293,7 @@ static bool list_user(struct work *w)
     while (mapspec_next_set(&list, &set))
         if (!add_set(w, &set, n++))
             return false;
-    return w->order.n || not_there(w, true);
+    return w->order.n || not_usable(w);
 }
 
 static bool list_round_robin(struct work *w)
@@ -392,47 +308,7 @@ static bool list_round_robin(struct work *w)
             return false;
     }
     w->units.n = 0;
-    return (w->order.n || not_there(w, true)) && give_free_first(w);
-}
-
-/* The number in "gpu0"; -1: it has none, or is a name like enp3s0. */
-static long number_in(const char *name)
-{
-    size_t letters = strcspn(name, "0123456789");
-    char *end;
-    long n = strtol(name + letters, &end, 10);
-
-    return name[letters] && !*end && letters <= 3 ? n : -1;
-}
-
-static bool has_name(const struct topo *t, const struct mapspec *s)
-{
-    for (size_t i = 0; i < t->ndevices; i++)
-        if (mapspec_is_device(s, &t->devices[i]) && !strcmp(t->devices[i].name, s->name))
-            return true;
-    return false;
-}
-
-/* All of a kind; or one by its name, or else by its number among them. */
-static bool list_devices(struct work *w, struct ranges *to)
-{
-    const struct mapspec *s = w->q->bind;
-    const struct topo *t = w->topo;
-    bool one = *s->name && s->device != DEVICE_PCI, named = one && has_name(t, s), exists = false;
-    long wanted = number_in(s->name), number = 0;
-
-    for (size_t i = 0; i < t->ndevices; i++) {
-        const struct topo_device *d = &t->devices[i];
-
-        if (!mapspec_is_device(s, d))
-            continue;
-        if (one && (named ? strcmp(d->name, s->name) != 0 : number++ != wanted))
-            continue;
-        exists = true;
-        if (is_usable(t, d->at) && !add_range(w, to, d->at))
-            return false;
-    }
-    return to->n || not_there(w, exists);
+    return (w->order.n || not_usable(w)) && give_free_first(w);
 }
 
 /* Near k devices, in their order; those at the end may be fewer. */
@@ -440,8 +316,6 @@ static bool order_devices(struct work *w)
 {
     size_t k = (size_t)w->q->bind->count;
 
-    if (!list_devices(w, &w->objects))
-        return false;
     for (size_t a = 0; a < w->objects.n; a += k)
         if (!add_group(w, a, a + k < w->objects.n ? a + k : w->objects.n))
             return false;
@@ -458,10 +332,13 @@ static bool decide(struct work *w)
     switch (w->q->bind->kind) {
     case SPEC_USER:   return list_user(w);
     case SPEC_RR:     return list_round_robin(w);
-    case SPEC_DEVICE: return order_devices(w);
     default:          break;
     }
-    return list_objects(w, w->q->bind, &w->objects) && list_domains(w) && order_objects(w);
+    if (select_ranges(w->topo, w->q->bind, &w->objects, w->e) < 0)
+        return false;
+    if (w->q->bind->kind == SPEC_DEVICE)
+        return order_devices(w);
+    return list_domains(w) && order_objects(w);
 }
 
 static bool fill_seats(struct work *w, struct seats *s)
@@ -492,8 +369,8 @@ int mapper_seats(const struct topo *t, const struct map_request *q, struct seats
     *s = (struct seats){ 0 };
     topo_allowed(t, &w.allowed);
     ok = decide(&w) && fill_seats(&w, s);
-    free(w.objects.v);
-    free(w.domains.v);
+    ranges_clear(&w.objects);
+    ranges_clear(&w.domains);
     free(w.units.v);
     free(w.order.v);
     free(w.start);
