@@ -37,31 +37,19 @@ static bool no_memory(struct work *w)
     return false;
 }
 
-/* Room for one more item of that size; *n counts them. */
-static bool room(struct work *w, void **v, size_t n, size_t *cap, size_t size)
-{
-    size_t want = *cap ? *cap * 2 : 16;
-    void *more;
-
-    if (n < *cap)
-        return true;
-    more = reallocarray(*v, want, size);
-    if (!more)
-        return no_memory(w);
-    *v = more;
-    *cap = want;
-    return true;
-}
-
 static bool add_unit(struct work *w, struct units *to, const struct unit *u)
 {
-    void *v = to->v;
-    bool ok = room(w, &v, to->n, &to->cap, sizeof *u);
+    if (to->n == to->cap) {
+        size_t cap = to->cap ? to->cap * 2 : 16;
+        struct unit *v = reallocarray(to->v, cap, sizeof *v);
 
-    to->v = v;
-    if (ok)
-        to->v[to->n++] = *u;
-    return ok;
+        if (!v)
+            return no_memory(w);
+        to->v = v;
+        to->cap = cap;
+    }
+    to->v[to->n++] = *u;
+    return true;
 }
 
 /* --- places ------------------------------------------------------------ */

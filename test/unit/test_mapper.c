@@ -541,10 +541,10 @@ static void test_no_memory(void **state)
     long n = 0, failed = 0;
 
     (void)state;
+    memory_begin();
     read_machine(machine_of("numas"), &t);
     assert_int_equal(mapspec_read(&bind, "core", NULL), 0);
     assert_int_equal(mapspec_read(&map, "socket", NULL), 0);
-    memory_begin();
     do {
         long live = memory_live;
         struct err e = { 0 };
