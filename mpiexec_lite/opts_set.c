@@ -4,6 +4,7 @@
 #include "mpiexec_lite/opts_table.h"
 #include "mpiexec_lite/pattern.h"
 #include "wire/limits.h"
+#include "wire/utf8.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -89,6 +90,15 @@ int opts_set_text(struct reader *r, const struct option *o, char *const *arg,
     if (!*arg[0])
         return err_set(e, ERR_INVALID_VAL, "the value is empty");
     return set_string(member(r, o), arg[0], e);
+}
+
+int opts_set_pset(struct reader *r, const struct option *o, char *const *arg, struct err *e)
+{
+    if (strchr(arg[0], ','))             /* which is between names */
+        return err_set(e, ERR_INVALID_VAL, "'%.60s' has a comma", arg[0]);
+    if (!utf8_valid(arg[0], strlen(arg[0])))
+        return err_set(e, ERR_INVALID_VAL, "the name is not UTF-8");
+    return opts_set_text(r, o, arg, e);
 }
 
 int opts_set_pattern(struct reader *r, const struct option *o, char *const *arg,

@@ -47,6 +47,11 @@ const struct option opts_table[] = {
       .set = opts_set_text, BLOCK(path),
       .help = "Look for the program in these directories, separated by ':', before "
               "PATH." },
+    { .names = { "pset" }, .arg = "NAME", .section = SECTION_PROGRAMS,
+      .set = opts_set_pset, BLOCK(pset),
+      .help = "The processes are the process set NAME.",
+      .more = "Tools and ranks can ask for it and its members (pmix_tool query "
+              "pmix.qry.psets).  Several programs with one NAME are one set." },
     { .names = { "usize" }, .arg = "SYSTEM|INFINITE|N", .section = SECTION_PROGRAMS,
       .set = opts_set_usize,
       .help = "What programs are told as MPI_UNIVERSE_SIZE.",
@@ -391,7 +396,7 @@ const char *const opts_unsupported[] = {
     "use-hwthread-cpus", "default-hostfile", "add-host",
     "add-hostfile", "app", "q", "quiet", "personality", "preload-files", "report-pid",
     "report-uri", "report-state-on-timeout", "get-stack-traces", "stop-on-exec",
-    "enable-recovery", "disable-recovery", "max-restarts", "continuous", "pset", "dvm",
+    "enable-recovery", "disable-recovery", "max-restarts", "continuous", "dvm",
     "do-not-launch", "do-not-resolve", "set-cwd-to-session-dir",
     "set-sid", "novm", "index-argv-by-rank", "launch-agent", "pmixmca", "prtemca",
     "gpmixmca", "gprtemca", "runtime-options", "xml", "debugger",

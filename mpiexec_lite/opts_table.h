@@ -98,7 +98,7 @@ option_fn opts_set_seconds;  /* double at; 0 only if value says so */
 option_fn opts_set_env, opts_set_env_names, opts_set_export;     /* struct env_rules at */
 option_fn opts_set_inherit;  /* inherit of struct env_rules at = value */
 option_fn opts_set_stdin, opts_set_usize, opts_set_verbose, opts_set_configfile;
-option_fn opts_set_ppn, opts_set_hosts, opts_set_hostfile, opts_set_order;
+option_fn opts_set_pset, opts_set_ppn, opts_set_hosts, opts_set_hostfile, opts_set_order;
 option_fn opts_set_skip_launch_node, opts_set_launcher, opts_set_nameserver;
 option_fn opts_set_single_fd;
 option_fn opts_set_ignored;  /* nothing; value: whether to warn */

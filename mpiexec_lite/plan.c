@@ -57,6 +57,7 @@ static void app_clear(struct app *a)
     free(a->wdir);
     free(a->path);
     free(a->bind);
+    free(a->pset);
     free(a->host_list);
     free(a->nodes);
 }

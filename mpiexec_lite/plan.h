@@ -53,10 +53,16 @@ struct app {                 /* one block between ':' */
     char            *wdir;   /* NULL: the launcher's own directory */
     char            *path;   /* -path: colon list searched before PATH; or NULL */
     char            *bind;   /* a spawn's own "bind" (mapspec.h); NULL: as the job */
+    char            *pset;   /* process set that its ranks are of (-pset), or NULL; known to
+                                the launcher alone */
     char            *host_list;      /* -host as typed, or NULL */
     size_t          *nodes;  /* -host: indexes of plan.hosts that it may run on, in order;
                                 NULL: all of them */
     size_t           nnodes;
+    int              per_node;       /* of a spawned one: ranks that a node gets in its turn,
+                                        0: as many as it has slots for */
+    bool             exact;          /* and no more than those */
+    bool             by_node;        /* ranks count along the nodes, not on each of them */
 };
 
 enum stdin_mode { STDIN_RANK, STDIN_NONE, STDIN_ALL, STDIN_FILE };

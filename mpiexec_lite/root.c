@@ -186,7 +186,6 @@ static void run(struct root *r)
     if (root_spread_init(r, &e) < 0)
         root_broken(r, EXIT_LAUNCHER, e.text);
     ev_run(r->loop, 0);
-    root_ext_linger(r);
 }
 
 /* Nothing stays: daemons of ranks go last; where the front end is gone, all goes. */

@@ -10,7 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-static const double LINGER = 1.0;            /* seconds for a tool to take something more */
+/* At the end tools have so many seconds to take what is theirs; where none takes anything
+ * for PATIENCE seconds, less. */
+static const double LINGER = 10.0, PATIENCE = 2.0;
 
 static const char *op_hostname(void *host)
 {
@@ -71,35 +73,28 @@ int root_ext_init(struct root *r, struct err *e)
     return r->ext ? 0 : -1;
 }
 
-static void on_linger(struct ev_loop *loop, ev_timer *w, int revents)
+/* Bytes for tools, of this host and of others, that they have not taken. */
+static size_t untaken(const struct root *r)
 {
-    (void)loop;
-    (void)revents;
-    *(bool *)w->data = true;
+    return ext_held(r->ext) + tool_streams_untaken(&r->streams) +
+           (r->tools ? tools_unsent(r->tools) : 0);
 }
 
-/* What ranks wrote last is for tools as well, if they take it: a tool that takes nothing
- * for LINGER seconds is not waited for. */
-void root_ext_linger(struct root *r)
+/* What ranks wrote last, and that they have ended, is for tools as well, if they take it. */
+double root_ext_linger(struct root *r, double now)
 {
-    size_t left = 0, before;
-    bool due = false;
-    ev_timer timer;
+    struct last_wait *l = &r->last_wait;
+    size_t left = untaken(r);
 
-    if (!r->tools)
-        return;
-    ev_prepare_stop(r->loop, &r->prepare);       /* which would end the loop at once */
-    ev_timer_init(&timer, on_linger, LINGER, LINGER);
-    timer.data = &due;
-    ev_timer_start(r->loop, &timer);
-    before = tools_unsent(r->tools) + ext_held(r->ext);
-    while ((left = tools_unsent(r->tools) + ext_held(r->ext)) > 0 && !(due && left == before)) {
-        if (due)
-            before = left;
-        due = false;
-        ev_run(r->loop, EVRUN_ONCE);
+    if (!l->began)
+        *l = (struct last_wait){ .began = now, .moved = now, .left = left };
+    if (left != l->left) {
+        l->left = left;
+        l->moved = now;
     }
-    ev_timer_stop(r->loop, &timer);
+    if (!left || now >= l->moved + PATIENCE || now >= l->began + LINGER)
+        return 0;
+    return l->moved + PATIENCE < l->began + LINGER ? l->moved + PATIENCE : l->began + LINGER;
 }
 
 void root_ext_clear(struct root *r)

@@ -150,7 +150,8 @@ static bool fact_app(void *host, const void *job, int i, struct fact_app *out)
         return false;
     k = known(j, (size_t)i);
     *out = (struct fact_app){ .n = p->apps[i].n, .argv = (const char *const *)p->apps[i].argv.v,
-                              .path = k ? k->path : NULL, .wdir = k ? k->wdir : NULL };
+                              .path = k ? k->path : NULL, .wdir = k ? k->wdir : NULL,
+                              .pset = p->apps[i].pset };
     for (int a = 0; a < i; a++)
         out->first += p->apps[a].n;
     return true;

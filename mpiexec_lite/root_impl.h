@@ -113,6 +113,10 @@ struct root {
     struct survey    *processes;         /* owned: of the main job, for debuggers; or NULL */
     ev_timer          list_processes;    /* it is to be made */
     struct tool_streams streams; /* tools of other nodes */
+    struct last_wait {           /* for tools, at the end: when it began, 0: not yet; when */
+        double began, moved;     /* they took something last, and the bytes left since */
+        size_t left;
+    }                 last_wait;
     struct root_timers timers;   /* of the core */
     struct position  *at;        /* by position */
     int              *positions; /* by node */
@@ -277,7 +281,9 @@ void root_tools_clear(struct root *r);
 
 /* root_ext.c */
 int  root_ext_init(struct root *r, struct err *e);
-void root_ext_linger(struct root *r);            /* at the end: tools take what is left */
+/* At the end, while the servers below are there: tools take what is left.  0: they have, or
+ * have had time enough; else when to look again. */
+double root_ext_linger(struct root *r, double now);
 void root_ext_clear(struct root *r);             /* before the core */
 
 /* root_iof.c */

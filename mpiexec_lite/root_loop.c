@@ -114,16 +114,18 @@ static double watch_silent(struct root *r, double now)
     return 0;
 }
 
-/* Once every job is done: when the other servers have ended, leave the loop; not later
- * than the limits above allow.  When to look again; 0: no need. */
+/* Once every job is done: when tools have what is theirs, and then the other servers have
+ * ended, leave the loop; not later than the limits allow.  When to look again; 0: no need. */
 static double end_run(struct root *r, double now)
 {
-    double ended = r->main->ended;
+    double ended = r->main->ended, due;
 
     if (!r->main->done || TAILQ_NEXT(TAILQ_FIRST(&r->jobs), in_root))
         return 0;
     if (!r->concluded)
         conclude(r);
+    if (!r->finishing && (due = root_ext_linger(r, now)) > 0)
+        return due;
     finish(r, now);
     if (!finished(r, now))
         return r->finish_by;

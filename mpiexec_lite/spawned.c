@@ -6,6 +6,7 @@
 #include "mpiexec_lite/mapspec.h"
 #include "mpiexec_lite/spawn_env.h"
 #include "mpiexec_lite/spawned_info.h"
+#include "mpiexec_lite/spawned_map.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -91,6 +92,8 @@ static void drop_idle(struct app *a, struct plan *p, size_t known,
     long wanted = a->n;
     size_t n = 0;
 
+    if (a->per_node)                     /* it is to be spread */
+        return;
     for (size_t i = 0; i < a->nnodes; i++) {
         size_t k = a->nodes[i];
         long free = k < known ? p->hosts[k].slots - (hosts->used ? hosts->used[k] : 0) : 0;
@@ -289,6 +292,9 @@ static int make_app(struct plan *p, struct app *a, struct strlist *env, const st
         set_text(&a->wdir, wdir ? wdir : like->wdir, e) < 0 ||
         set_text(&a->path, path ? path : like->path, e) < 0)
         return -1;
+    if (spawned_map_read(a, info, e) < 0 ||
+        set_text(&a->pset, spawned_says(info, SPAWNED_PSET), e) < 0)
+        return -1;
     return set_binding(a, like, info, p, e);
 }
 
@@ -392,6 +398,11 @@ int spawned_bundle(const struct bundle *parent, int rank, const struct spawn_req
     if (set_text(&out->jobid, jobid, e) < 0 ||
         set_text(&out->spawner, rank < 0 ? NULL : parent->jobid, e) < 0)
         return -1;
-    return out->plan.nhosts > hosts->plan->nhosts ? 1
-           : place_ranks(&out->plan, hosts->used, &out->place, e);
+    if (out->plan.nhosts > hosts->plan->nhosts)
+        return 1;
+    if (spawned_map_place(&out->plan, hosts->used, &out->place, e) == 0)
+        return 0;
+    if (e->code == ERR_INVALID_VAL)
+        blame->code = EHOSTUNREACH;
+    return -1;
 }

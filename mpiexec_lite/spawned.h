@@ -15,6 +15,10 @@
  *     timeout  the job is ended after so many seconds
  *     end-on-nonzero   TRUE: it ends when a process exits with another status than 0
  *     stdin    who reads what tools push (pmix-iof-push): a rank, all, or none (default)
+ *     map      how they are spread over the hosts: slot (default); node, one on each in turn;
+ *              ppr:N:node, N on each and no more
+ *     rank     with map: slot, ranks count on each host; node, along the hosts
+ *     pset     the process set that they are (-pset)
  *     file     a file of further keys: spawned_info.h
  *
  * Another key changes nothing (plan.warnings names it).  Thread-safe. */

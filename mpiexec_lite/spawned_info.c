@@ -13,7 +13,8 @@ static const char *const names[SPAWNED_KEYS] = {
     [SPAWNED_WDIR] = "wdir", [SPAWNED_PATH] = "path",   [SPAWNED_SOFT] = "soft",
     [SPAWNED_ENV] = "env",   [SPAWNED_BIND] = "bind",   [SPAWNED_FILE] = "file",
     [SPAWNED_TIMEOUT] = "timeout", [SPAWNED_END_ON_NONZERO] = "end-on-nonzero",
-    [SPAWNED_STDIN] = "stdin",
+    [SPAWNED_STDIN] = "stdin", [SPAWNED_MAP] = "map", [SPAWNED_RANK] = "rank",
+    [SPAWNED_PSET] = "pset",
 };
 
 static int no_memory(struct err *e)

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -269,6 +270,18 @@ int tool_streams_add(struct tool_streams *ss, int position, long long number, in
     s->readable.data = s->writable.data = s;
     ev_io_start(ss->loop, &s->readable);
     return 0;
+}
+
+size_t tool_streams_untaken(const struct tool_streams *ss)
+{
+    const struct tool_stream *s;
+    size_t n = 0;
+    int unread;
+
+    TAILQ_FOREACH(s, &ss->list, in_all)
+        if (!s->ended)
+            n += s->ahead + (ioctl(s->fd, FIONREAD, &unread) == 0 ? (size_t)unread : 0);
+    return n;
 }
 
 void tool_streams_lost(struct tool_streams *ss, int position)

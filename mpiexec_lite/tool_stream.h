@@ -43,6 +43,10 @@ void tool_streams_refuse(struct tool_streams *ss, int position, long long number
 /* The way to this position is lost: its streams end. */
 void tool_streams_lost(struct tool_streams *ss, int position);
 
+/* Bytes on their way to the other ends of all streams: not written there yet, or still to be
+ * read here. */
+size_t tool_streams_untaken(const struct tool_streams *ss);
+
 /* Whether a message is one about streams; and whether such a one costs credit of bulk. */
 bool tool_streams_knows(const char *cmd);
 bool tool_streams_is_bulk(const char *cmd);

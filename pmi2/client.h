@@ -188,6 +188,11 @@ void call_end(struct call *k);
  * name.  0: k->done will be called, and may have been; -1 and e: it will not.  Only while
  * a thread serves, with a server that knows thrids. */
 int  call_post(struct call *k, struct err *e);
+/* The same of a request that the caller sends in another way, after this.  call_forget: it was
+ * not sent, and k is the caller's again; not if the connection is broken, as k->done is
+ * called then. */
+int  call_expect(struct call *k, struct err *e);
+void call_forget(struct call *k);
 
 /* Read for everybody until the connection ends; all that was posted is then done.  The
  * caller has set c->served before it made the thread that calls this.  client_close waits

@@ -250,6 +250,9 @@ static inline struct job *request_job(struct request *rq) { return rq->conn->job
 
 /* --- connections (serve.c) --- */
 
+/* Serve the text of a request of PMI-2 that has not come as a frame; it is edited.  A handler
+ * may do that, which must not look at its own arguments any more. */
+void conn_serve(struct conn *c, char *text, size_t len);
 /* Send bytes of a reply. */
 void conn_send(struct conn *c, const char *data, size_t len);
 /* Send what is gathered while it is read, so that c->queued is what waits. */

@@ -333,12 +333,29 @@ static void serve_unknown(struct request *rq, const struct msg *m, struct err *e
     reply_unknown(rq, m, e);
 }
 
-static void serve(struct conn *c, struct frame *f)
+void conn_serve(struct conn *c, char *text, size_t len)
 {
     struct msg *m = &c->server->in;
-    enum wire w = f->kind == FRAME_BODY ? WIRE_2 : WIRE_1;
+    enum wire w = c->framer.wire;
     struct request rq = { .conn = c };
     struct err e = { 0 };
+
+    msg_start(m, "");
+    if (codec_of(w)->parse(m, text, len, &e) == 0)
+        rq.cmd = server_find(c->server, w, m->cmd);
+    if (take_thrid(&rq, m, &e) < 0) {
+        conn_fail(c, e.text);            /* no reply could repeat it */
+    } else if (rq.cmd) {
+        run(&rq, m);
+        c->framer.wire = c->next_wire;
+    } else {
+        serve_unknown(&rq, m, &e);
+    }
+}
+
+static void serve(struct conn *c, struct frame *f)
+{
+    enum wire w = f->kind == FRAME_BODY ? WIRE_2 : WIRE_1;
 
     trace_in(c, f);
     if (relay_takes(c, f)) {
@@ -352,17 +369,7 @@ static void serve(struct conn *c, struct frame *f)
         conn_send(c, no, sizeof no - 1);
         return;
     }
-    msg_start(m, "");
-    if (codec_of(w)->parse(m, f->text, f->len, &e) == 0)
-        rq.cmd = server_find(c->server, w, m->cmd);
-    if (take_thrid(&rq, m, &e) < 0) {
-        conn_fail(c, e.text);            /* no reply could repeat it */
-    } else if (rq.cmd) {
-        run(&rq, m);
-        c->framer.wire = c->next_wire;
-    } else {
-        serve_unknown(&rq, m, &e);
-    }
+    conn_serve(c, f->text, f->len);
 }
 
 /* The frames of data, up to where the connection has to pause.  What framer_next

@@ -36,6 +36,10 @@ static const struct arg push_args[] = {
     NEEDED("nspace"), TEXT("data"), { .name = { NULL, "end" }, .type = ARG_BOOL }, END
 };
 
+static const struct arg part_args[] = {
+    OPTION("size", 1, LIMIT_WHOLE), { .name = { NULL, "data" }, .type = ARG_BYTES }, END
+};
+
 static const struct arg log_args[] = { NEEDED("data"), TEXT("directives"), END };
 static const struct field log_fields[] = { STATUS, FIELD("results"), FIELDS_END };
 
@@ -49,7 +53,7 @@ static const struct arg put_args[] = { NEEDED("key"), NEEDED("value"), TEXT("sco
 static const struct arg get_args[] = {
     TEXT("nspace"), TEXT("rank"), NEEDED("key"), TEXT("infos"), END
 };
-static const struct field get_fields[] = { STATUS, FIELD("value"), FIELDS_END };
+static const struct field get_fields[] = { STATUS, FIELD("value"), FIELD("pieces"), FIELDS_END };
 
 static const struct arg fence_args[] = { TEXT("procs"), TEXT("infos"), END };
 
@@ -132,6 +136,8 @@ const struct command ext_commands[] = {
       IN_SERVICE, FROM_TOOL, monitor_args, results_fields, ext_monitor },
     { { NULL, "pmix-heartbeat" }, { NULL, "pmix-heartbeat-response" },
       IN_SERVICE, FROM_TOOL, NO_ARGS, status_fields, ext_heartbeat },
+    { { NULL, "pmix-part" }, { NULL, "pmix-part-response" },
+      IN_SERVICE, FROM_TOOL, part_args, status_fields, ext_part },
     { { NULL, "pmix-servers" }, { NULL, "pmix-servers-response" },
       IN_SERVICE, FROM_TOOL, NO_ARGS, servers_fields, ext_servers },
 };

@@ -1,5 +1,5 @@
 /* data.c - see data.h.  Committed values are in one key-value space, by "RANK:key", each
- * with a byte before it for its scope. */
+ * with its scope and serial before it. */
 #include "pmix_ext/data.h"
 
 #include "pmi2/kvs.h"
@@ -9,7 +9,7 @@
 struct staged {
     STAILQ_ENTRY(staged) next;
     char  *key;                          /* owned, as is text: behind the struct */
-    char  *text;                         /* with its byte for the scope */
+    char  *text;                         /* with its head */
     size_t len;                          /* of text */
 };
 
@@ -22,8 +22,30 @@ struct putter {
 struct data {
     struct kvs    *kvs;
     int            size, committers;     /* ranks; those that have committed */
+    unsigned       serial;               /* of the last value */
     struct putter *by;                   /* owned; by rank */
 };
+
+/* Before a value: a digit for its scope, and its serial. */
+enum { HEAD = 9 };
+
+static void write_head(char *to, pmix_scope_t scope, unsigned serial)
+{
+    char text[HEAD];                     /* of the serial, terminated */
+
+    snprintf(text, sizeof text, "%08x", serial);
+    to[0] = (char)('0' + scope);
+    memcpy(to + 1, text, HEAD - 1);
+}
+
+static void read_head(const char *from, struct datum *out)
+{
+    char serial[HEAD] = "";
+
+    memcpy(serial, from + 1, HEAD - 1);
+    out->scope = (pmix_scope_t)(*from - '0');
+    out->serial = (unsigned)strtoul(serial, NULL, 16);
+}
 
 struct data_key { char text[PMIX_MAX_KEYLEN + 16]; };
 
@@ -80,10 +102,10 @@ int data_put(struct data *d, int rank, const char *key, pmix_scope_t scope, cons
              size_t len, struct err *e)
 {
     struct putter *p = &d->by[rank];
-    size_t room = strlen(key) + 1 + len + 2;
+    size_t room = strlen(key) + 1 + HEAD + len + 1;
     struct staged *s;
 
-    if (p->bytes + sizeof *s + len + 1 > DATA_STAGED)
+    if (p->bytes + sizeof *s + HEAD + len > DATA_STAGED)
         return err_set(e, ERR_NOMEM, "more than %d bytes wait for a commit of rank %d",
                        DATA_STAGED, rank);
     s = malloc(sizeof *s + room);
@@ -91,11 +113,11 @@ int data_put(struct data *d, int rank, const char *key, pmix_scope_t scope, cons
         return err_set(e, ERR_NOMEM, "no memory for a value of %zu bytes", len);
     s->key = (char *)(s + 1);
     s->text = s->key + strlen(key) + 1;
-    s->len = len + 1;
+    s->len = HEAD + len;
     memcpy(s->key, key, strlen(key) + 1);
-    s->text[0] = (char)('0' + scope);
-    memcpy(s->text + 1, text, len);
-    s->text[len + 1] = '\0';
+    write_head(s->text, scope, ++d->serial);
+    memcpy(s->text + HEAD, text, len);
+    s->text[s->len] = '\0';
     STAILQ_INSERT_TAIL(&p->staged, s, next);
     p->bytes += sizeof *s + s->len;
     return 0;
@@ -132,7 +154,7 @@ bool data_get(const struct data *d, int rank, const char *key, struct datum *out
 
     if (!kvs_get(d->kvs, spell(rank, key).text, &found))
         return false;
-    *out = (struct datum){ found.value + 1, found.len - 1, (pmix_scope_t)(*found.value - '0'),
-                           rank };
+    *out = (struct datum){ .text = found.value + HEAD, .len = found.len - HEAD, .rank = rank };
+    read_head(found.value, out);
     return true;
 }

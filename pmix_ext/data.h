@@ -11,8 +11,9 @@
 struct data;
 
 enum {
-    DATA_STAGED = 16 << 20,              /* bytes of one rank that wait for its commit */
-    DATA_BYTES = 256 << 20               /* of a job, committed */
+    DATA_STAGED = 32 << 20,              /* bytes of one rank that wait for its commit: the
+                                            longest value, and others */
+    DATA_BYTES = 512 << 20               /* of a job, committed */
 };
 
 struct datum {
@@ -20,6 +21,7 @@ struct datum {
     size_t       len;
     pmix_scope_t scope;
     int          rank;                   /* whose it is */
+    unsigned     serial;                 /* of this value: a later one has another */
 };
 
 /* seed: of a hash, random.  NULL: no memory. */

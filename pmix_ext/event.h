@@ -11,7 +11,7 @@
 enum {
     /* Bytes of an event's infos as JSON: with every ';' doubled they still fit a frame, with
      * the ids of all that have asked for it. */
-    EVENT_TEXT = 16384,
+    EVENT_TEXT = 98304,
 
     /* What one connection may ask for, and codes that it may name in one request. */
     EVENT_REGISTRATIONS = 256, EVENT_CODES = 1024,

@@ -54,6 +54,7 @@ static void session_free(struct session *s)
     iof_forget(s);
     own_names_clear(s);
     parts_forget(s);
+    part_forget(s);
     monitors_forget(s);
     events_forget(s);
     s->conn->layer = NULL;
@@ -246,6 +247,7 @@ struct ext *ext_new(struct server *s, const struct ext_ops *ops, void *host, str
     TAILQ_INIT(&x->failures);
     TAILQ_INIT(&x->afters);
     TAILQ_INIT(&x->pulls);
+    TAILQ_INIT(&x->wholes);
     TAILQ_INIT(&x->pushes);
     TAILQ_INIT(&x->gets);
     TAILQ_INIT(&x->gatherings);

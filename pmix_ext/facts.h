@@ -36,6 +36,7 @@ struct fact_app {                /* the programs of a job, in order of their ran
     int         first, n;
     const char *path;            /* absolute; NULL: not known (yet) */
     const char *wdir;            /* absolute */
+    const char *pset;            /* process set of its ranks; NULL: none */
     const char *const *argv;     /* NULL at the end; as typed */
 };
 

@@ -334,21 +334,6 @@ int reader_member(struct json_reader *r, bool first)
     return 1;
 }
 
-bool reader_has_member(struct json_reader *r, bool first, const char *name)
-{
-    const char *p = r->at, *end = r->end;
-
-    if (end - p < 2 || (!first && *p++ != ',') || *p++ != '"')
-        return false;
-    for (; *name; name++, p++)
-        if (p == end || *p != *name)
-            return false;
-    if (end - p < 2 || p[0] != '"' || p[1] != ':')
-        return false;
-    r->at = p + 2;
-    return true;
-}
-
 int reader_element(struct json_reader *r, bool first)
 {
     return one_more(r, first, ']', "want ',' or ']'");

@@ -12,6 +12,7 @@
 #include "wire/buf.h"
 
 #include <stdint.h>
+#include <string.h>
 
 enum json_kind {
     KIND_NOTHING,            /* none was read; for callers who look for one that is missing */
@@ -44,10 +45,28 @@ int reader_next(struct json_reader *r);
 int reader_member(struct json_reader *r, bool first);
 int reader_element(struct json_reader *r, bool first);
 
-/* Is the next member this one, and written as short as can be?  Then it has been read, and
- * its name is not the string.  False, and nothing was read, is no answer: see
- * reader_member.  The name has no character that JSON would escape. */
-bool reader_has_member(struct json_reader *r, bool first, const char *name);
+/* Is the next byte this one?  Then it has been read. */
+static inline bool reader_has(struct json_reader *r, char byte)
+{
+    bool has = r->at < r->end && *r->at == byte;
+
+    r->at += has;
+    return has;
+}
+
+/* Does the text of a member begin so, with `"name":`, and no white space before it?  Then it
+ * has been read up to its value, and its name is not the string.  False, and nothing was
+ * read, is no answer: see reader_member. */
+static inline bool reader_has_member(struct json_reader *r, bool first, const char *text,
+                                     size_t len)
+{
+    const char *p = r->at;
+
+    if ((size_t)(r->end - p) <= len || (!first && *p++ != ',') || memcmp(p, text, len))
+        return false;
+    r->at = p + len;
+    return true;
+}
 
 /* Pass over a value.  What is in an object or array is not looked at closely. */
 int reader_skip(struct json_reader *r);

@@ -63,6 +63,7 @@ struct link {
     bool        extended;    /* there is a reader; else it is plain PMI-2 */
     bool        rank;        /* over PMI_FD or PMI_PORT, not as a tool */
     bool        closing;
+    pthread_mutex_t whole;   /* of who sends a request in parts; one at a time can be */
     pmix_proc_t me, server;  /* what this process is to it; its name */
 };
 
@@ -76,6 +77,7 @@ struct link *link_open_tool(int fd, const pmix_proc_t *name, const char *server,
 void link_close(struct link *l);
 /* The one that answers, or NULL; to be dropped. */
 struct link *link_primary(void);
+struct link *link_keep(struct link *l);          /* once more; to be dropped */
 void link_drop(struct link *l);
 /* What a plain PMI-2 call said. */
 pmix_status_t status_of_err(struct link *l, const struct err *e);
@@ -189,11 +191,16 @@ pmix_status_t lib_begin(open_fn *open, const pmix_info_t *infos, size_t n, pmix_
 pmix_status_t lib_finish(void);
 /* Make l the last or the first (primary) of the servers. */
 void lib_add(struct link *l, bool primary);
+/* The first of them without lib.life held, so that the end of the library does not wait for it;
+ * false: that has come. */
+bool lib_add_late(struct link *l);
 bool lib_begun(void);
 /* lib_tool.c: a spawn of a tool that has no server: start a launcher, which is its server from
- * then on.  As PMIx_Spawn. */
+ * then on.  As PMIx_Spawn; and as PMIx_Spawn_nb, by the callback thread. */
 pmix_status_t tool_start_launcher(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
                                   size_t napps, pmix_nspace_t nspace);
+pmix_status_t tool_post_launcher(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
+                                 size_t napps, pmix_spawn_cbfunc_t cbfunc, void *cbdata);
 
 /* The value of an info with that key, or NULL; and whether there is one that is true. */
 const pmix_value_t *attr_find(const pmix_info_t *infos, size_t n, const char *key);
@@ -253,6 +260,7 @@ struct op {
     size_t             ninfos;
 
     /* The result. */
+    struct buf        whole;     /* owned: of one that comes in pieces, its JSON so far */
     void             *array;     /* owned: TAKES_ONE, TAKES_LIST */
     size_t            n;
     char             *text;      /* owned */
@@ -307,6 +315,10 @@ pmix_status_t op_do(struct op *op);
  * memory. */
 pmix_status_t op_run_new(struct op *op);
 pmix_status_t op_post_op(struct op *op, pmix_op_cbfunc_t cbfunc, void *cbdata);
+
+/* lib_whole.c: post the request of an op, which is too long for a frame, in parts.
+ * PMIX_SUCCESS: its call's done will be called, and may have been. */
+pmix_status_t whole_post(struct op *op);
 
 void deliver_op(struct op *op);
 void deliver_info(struct op *op);

@@ -50,16 +50,34 @@ bool lib_begun(void)
     return begun;
 }
 
-void lib_add(struct link *l, bool primary)
+/* lib.lock is held. */
+static void insert(struct link *l, bool primary)
 {
-    pthread_mutex_lock(&lib.lock);
     if (primary || TAILQ_EMPTY(&lib.links)) {
         TAILQ_INSERT_HEAD(&lib.links, l, in_lib);
         lib.me = l->me;
     } else {
         TAILQ_INSERT_TAIL(&lib.links, l, in_lib);
     }
+}
+
+void lib_add(struct link *l, bool primary)
+{
+    pthread_mutex_lock(&lib.lock);
+    insert(l, primary);
     pthread_mutex_unlock(&lib.lock);
+}
+
+bool lib_add_late(struct link *l)
+{
+    bool begun;
+
+    pthread_mutex_lock(&lib.lock);
+    begun = lib.inits > 0;
+    if (begun)
+        insert(l, true);
+    pthread_mutex_unlock(&lib.lock);
+    return begun;
 }
 
 /* lib.life is held, as below. */

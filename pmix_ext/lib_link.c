@@ -55,6 +55,7 @@ static struct link *link_new(void)
         return NULL;
     l->client = (struct client)CLIENT_INIT(l->client);
     l->refs = 1;
+    pthread_mutex_init(&l->whole, NULL);
     return l;
 }
 
@@ -180,6 +181,14 @@ struct link *link_primary(void)
     l = TAILQ_FIRST(&lib.links);
     if (l)
         l->refs++;
+    pthread_mutex_unlock(&lib.lock);
+    return l;
+}
+
+struct link *link_keep(struct link *l)
+{
+    pthread_mutex_lock(&lib.lock);
+    l->refs++;
     pthread_mutex_unlock(&lib.lock);
     return l;
 }

@@ -91,6 +91,7 @@ void op_end(struct op *op)
         value_free_array(op->ask->type, op->array, op->n);
     value_free_answers(op->answers, op->nanswers);
     free(op->text);
+    buf_clear(&op->whole);
     link_drop(op->link);
     pthread_cond_destroy(&op->came);
 }
@@ -294,6 +295,24 @@ static pmix_status_t take_field(struct op *op, const struct pair *p)
     }
 }
 
+/* A value whose text is too long for one reply comes in pieces of it. */
+static pmix_status_t take_pieces(struct op *op, const struct pair *p)
+{
+    struct err e = { ERR_NONE, "" };
+    void *array;
+    char **pieces;
+    size_t n;
+
+    if (value_decode_array(PMIX_STRING, p->val, p->len, "pieces", &array, &n, &e) < 0)
+        return e.code == ERR_NOMEM ? PMIX_ERR_NOMEM : PMIX_ERR_UNPACK_FAILURE;
+    pieces = array;
+    for (size_t i = 0; i < n; i++)
+        if (pieces[i])
+            buf_str(&op->whole, pieces[i]);
+    value_free_array(PMIX_STRING, array, n);
+    return op->whole.failed ? PMIX_ERR_NOMEM : PMIX_SUCCESS;
+}
+
 /* Results come with success, or with a part of it. */
 static void take_part(struct op *op, const struct reply *r)
 {
@@ -302,6 +321,9 @@ static void take_part(struct op *op, const struct reply *r)
 
     if (p && p->len && op->status >= PMIX_SUCCESS)
         taken = take_field(op, p);
+    p = msg_find(&r->m, "pieces");
+    if (p && p->len && op->status >= PMIX_SUCCESS)
+        taken = take_pieces(op, p);
     if (op->status == PMIX_SUCCESS)
         op->status = taken != PMIX_SUCCESS ? taken : said;
 }
@@ -320,6 +342,9 @@ static void on_reply(struct call *k, const struct reply *r, bool last, const str
         op->status = PMIX_ERR_LOST_CONNECTION;
     if (!last)
         return;
+    if (op->status == PMIX_SUCCESS && op->whole.len)
+        op->status = take_field(op, &(struct pair){ .val = buf_bytes(&op->whole),
+                                                    .len = op->whole.len });
     if (op->status >= PMIX_SUCCESS && give_answers(op) != PMIX_SUCCESS)
         op->status = PMIX_ERR_NOMEM;
     op->status = status_of_results(op);
@@ -351,16 +376,27 @@ static void run_plain(struct note *n)
     op->deliver(op);
 }
 
-void op_send(struct op *op)
+/* PMIX_SUCCESS: on_reply will be called, and op is gone perhaps. */
+static pmix_status_t post_call(struct op *op)
 {
     struct err e = { ERR_NONE, "" };
+    struct link *l = op->link;
 
-    if (op->status != PMIX_SUCCESS)
-        return;
     op->call.done = on_reply;
-    op->sent = call_post(&op->call, &e) == 0;
+    if (call_post(&op->call, &e) == 0)
+        return PMIX_SUCCESS;
+    return e.code == ERR_LENGTH ? whole_post(op) : status_of_err(l, &e);
+}
+
+void op_send(struct op *op)
+{
+    pmix_status_t status = op->status;
+
+    if (status == PMIX_SUCCESS)
+        status = post_call(op);
+    op->sent = status == PMIX_SUCCESS;
     if (!op->sent)
-        op->status = status_of_err(op->link, &e);
+        op->status = status;
     free_texts(op);
 }
 
@@ -390,17 +426,13 @@ pmix_status_t op_run(struct op *op)
 /* 0 if deliver will be called, and op is gone perhaps. */
 static pmix_status_t post(struct op *op)
 {
-    struct err e = { ERR_NONE, "" };
-    struct link *l = op->link;
-
-    if (op->known || !l->extended) {
+    if (op->known || !op->link->extended) {
         op->note.run = op->known ? run_deliver : run_plain;
         callback_add(&lib.callbacks, &op->note);
         return PMIX_SUCCESS;
     }
     op->note.run = run_deliver;
-    op->call.done = on_reply;
-    return call_post(&op->call, &e) == 0 ? PMIX_SUCCESS : status_of_err(l, &e);
+    return post_call(op);
 }
 
 pmix_status_t op_post(struct op *op, void (*deliver)(struct op *op), void *cbdata)

@@ -32,12 +32,18 @@ static void copy_nspace(const struct op *op, pmix_nspace_t nspace)
     PMIX_LOAD_NSPACE(nspace, op->text ? op->text : "");
 }
 
+/* A tool without a server, with something to start. */
+static bool is_alone(const struct op *op)
+{
+    return op && !op->link && op->status == PMIX_ERR_UNREACH;
+}
+
 pmix_status_t PMIx_Spawn(const pmix_info_t job_info[], size_t ninfo, const pmix_app_t apps[],
                          size_t napps, pmix_nspace_t nspace)
 {
     struct op *op = spawn(job_info, ninfo, apps, napps);
     pmix_status_t status = op ? op_run(op) : PMIX_ERR_NOMEM;
-    bool alone = op && !op->link && status == PMIX_ERR_UNREACH;
+    bool alone = is_alone(op);
 
     if (op && nspace)
         copy_nspace(op, nspace);
@@ -62,6 +68,10 @@ pmix_status_t PMIx_Spawn_nb(const pmix_info_t job_info[], size_t ninfo, const pm
     if (!cbfunc)
         return PMIX_ERR_BAD_PARAM;
     op = spawn(job_info, ninfo, apps, napps);
+    if (is_alone(op) && apps && napps) {
+        op_free(op);
+        return tool_post_launcher(job_info, ninfo, apps, napps, cbfunc, cbdata);
+    }
     if (op)
         op->cb.spawn = cbfunc;
     return op_post(op, deliver_spawn, cbdata);

@@ -2,7 +2,9 @@
 #include "pmix_ext/lib.h"
 
 #include "pmix_ext/find.h"
+#include "pmix_ext/value.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* --- opening ----------------------------------------------------------- */
@@ -116,17 +118,64 @@ pmix_status_t tool_start_launcher(const pmix_info_t *infos, size_t ninfo, const 
     struct found f;
     struct err e;
 
-    pthread_mutex_lock(&lib.life);
     status = find_start_launcher(infos, ninfo, apps, napps, &f, &e);
     if (status == PMIX_SUCCESS)
         l = open_found(&f, NULL, 0, &status);
-    if (l)
-        lib_add(l, true);
+    if (l && !lib_add_late(l)) {
+        link_close(l);
+        l = NULL;
+        status = PMIX_ERR_INIT;
+    }
     if (nspace)
         PMIX_LOAD_NSPACE(nspace, l ? f.at.nspace : "");
     find_clear(&f);
-    pthread_mutex_unlock(&lib.life);
     return status;
+}
+
+struct launch {                          /* a spawn that the callback thread is to do */
+    struct note         note;
+    void               *infos, *apps;    /* owned copies */
+    size_t              ninfo, napps;
+    pmix_spawn_cbfunc_t cbfunc;
+    void               *cbdata;
+};
+
+static void launch_free(struct launch *x)
+{
+    value_free_array(PMIX_INFO, x->infos, x->ninfo);
+    value_free_array(PMIX_APP, x->apps, x->napps);
+    free(x);
+}
+
+static void run_launch(struct note *n)
+{
+    struct launch *x = container_of(n, struct launch, note);
+    pmix_nspace_t nspace;
+    pmix_status_t status = tool_start_launcher(x->infos, x->ninfo, x->apps, x->napps, nspace);
+
+    x->cbfunc(status, nspace, x->cbdata);
+    launch_free(x);
+}
+
+pmix_status_t tool_post_launcher(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
+                                 size_t napps, pmix_spawn_cbfunc_t cbfunc, void *cbdata)
+{
+    struct launch *x = calloc(1, sizeof *x);
+    struct err e = { ERR_NONE, "" };
+
+    if (!x)
+        return PMIX_ERR_NOMEM;
+    *x = (struct launch){ .note.run = run_launch, .cbfunc = cbfunc, .cbdata = cbdata };
+    if (value_copy_array(PMIX_INFO, infos, ninfo, &x->infos, &e) == 0)
+        x->ninfo = ninfo;
+    if (!e.code && value_copy_array(PMIX_APP, apps, napps, &x->apps, &e) == 0)
+        x->napps = napps;
+    if (e.code) {
+        launch_free(x);
+        return e.code == ERR_NOMEM ? PMIX_ERR_NOMEM : PMIX_ERR_BAD_PARAM;
+    }
+    callback_add(&lib.callbacks, &x->note);
+    return PMIX_SUCCESS;
 }
 
 /* The link to a server of that name, or NULL.  lib.lock is held. */

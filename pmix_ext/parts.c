@@ -7,6 +7,7 @@
 
 /* Sent to one connection in one go, however fast it reads: others have their turn then. */
 enum { PARTS_TURN = 32 };
+enum { FRAME_REST = 512 };               /* bytes of a frame that are not the array: mostly fewer */
 static const double NEXT_TURN = 0.0002;  /* seconds: at once, but after the others */
 
 struct parts {
@@ -66,6 +67,7 @@ static int make_frame(struct request *rq, int field, const struct buf *elements,
         msg_str(m, "more", "TRUE");
     msg_bytes(m, rq->cmd->fields[field].name[WIRE_2][0], buf_bytes(elements), elements->len);
     buf_reset(out);
+    buf_room(out, elements->len + FRAME_REST);
     return wire_v2.format(m, LIMIT_FRAME_LINK, out, e);
 }
 
@@ -158,25 +160,46 @@ void parts_forget(struct session *s)
         parts_free(TAILQ_FIRST(&s->parts));
 }
 
-enum outcome parts_new(struct request *rq, int field, const struct parts_ops *ops, void *cursor,
-                       struct parts **made, struct err *e)
+/* NULL and e; the cursor is freed then. */
+static struct parts *make(struct request *rq, int field, const struct parts_ops *ops,
+                          void *cursor, struct err *e)
 {
     struct session *s = session_of(rq, e);
     struct parts *p = s ? calloc(1, sizeof *p) : NULL;
 
-    if (p) {
-        *p = (struct parts){ .session = s, .ops = ops, .cursor = cursor, .field = field };
-        waiters_init(&p->waiter);
-        if (request_park(rq, &p->waiter, e)) {
-            TAILQ_INSERT_TAIL(&s->parts, p, in_session);
-            *made = p;
-            return PARKED;
-        }
-        free(p);
-    }
-    ops->free(cursor);
-    if (!e->code)
+    if (!p) {
+        ops->free(cursor);
         err_set(e, ERR_NOMEM, "no memory for a reply");
-    reply_status(rq, PMIX_ERR_NOMEM);
-    return FAILED;
+        return NULL;
+    }
+    *p = (struct parts){ .session = s, .ops = ops, .cursor = cursor, .field = field };
+    waiters_init(&p->waiter);
+    TAILQ_INSERT_TAIL(&s->parts, p, in_session);
+    return p;
+}
+
+enum outcome parts_new(struct request *rq, int field, const struct parts_ops *ops, void *cursor,
+                       struct parts **made, struct err *e)
+{
+    struct parts *p = make(rq, field, ops, cursor, e);
+
+    if (p && request_park(rq, &p->waiter, e)) {
+        *made = p;
+        return PARKED;
+    }
+    if (p)
+        parts_free(p);
+    return ext_refuse(rq, PMIX_ERR_NOMEM);
+}
+
+enum outcome parts_take(struct request *parked, int field, const struct parts_ops *ops,
+                        void *cursor, struct parts **made, struct err *e)
+{
+    struct parts *p = make(parked, field, ops, cursor, e);
+
+    if (!p)
+        return ext_refuse(parked, PMIX_ERR_NOMEM);
+    request_await(parked, &p->waiter);
+    *made = p;
+    return PARKED;
 }

@@ -31,6 +31,9 @@ struct parts_ops {
  * *made, valid until it is freed: for parts_go or parts_fail.  FAILED and e. */
 enum outcome parts_new(struct request *rq, int field, const struct parts_ops *ops, void *cursor,
                        struct parts **made, struct err *e);
+/* The same of a request that is parked, which is not to be looked at afterwards. */
+enum outcome parts_take(struct request *parked, int field, const struct parts_ops *ops,
+                        void *cursor, struct parts **made, struct err *e);
 /* Begin to send.  It may be complete, and freed, when this returns. */
 void parts_go(struct parts *p);
 /* Answer with this failure instead, before it has begun. */

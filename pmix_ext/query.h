@@ -21,7 +21,7 @@ enum {                           /* which kinds a query has; rows of query_quali
     Q_REFRESH = 1 << 0, Q_LOCAL = 1 << 1, Q_AVERAGE = 1 << 2, Q_MINMAX = 1 << 3,
     Q_ATTRIBUTES = 1 << 4, Q_NSPACE = 1 << 5, Q_RANK = 1 << 6, Q_PROCID = 1 << 7,
     Q_NODEID = 1 << 8, Q_HOSTNAME = 1 << 9, Q_APPNUM = 1 << 10, Q_REALM = 1 << 11,
-    Q_TIMEOUT = 1 << 12, Q_SUPPORTED = 1 << 13,
+    Q_TIMEOUT = 1 << 12, Q_SUPPORTED = 1 << 13, Q_PSET = 1 << 14,
     Q_NODES = Q_NODEID | Q_HOSTNAME | Q_LOCAL,
     Q_RANKS = Q_NSPACE | Q_RANK | Q_PROCID,
     Q_ALWAYS = Q_REFRESH | Q_TIMEOUT | Q_SUPPORTED
@@ -56,6 +56,7 @@ struct selection {
     int       app;               /* -1: not given */
     int       viewer;            /* node of who asks */
     const char *functions;       /* borrowed; of PMIX_..._ATTRIBUTES */
+    const char *pset;            /* borrowed; of PMIX_PSET_NAME, NULL: not given */
     enum info_realm realm;
     double    timeout;           /* s; 0: none */
 };
@@ -97,6 +98,8 @@ struct query_key {
     unsigned          takes;     /* OR of qualifiers that mean something for it */
     bool              all_jobs, local, survey, usage;    /* where no job, no node is named;
                                     what it needs */
+    /* 0, or why it cannot be answered for what is selected.  NULL: it always can. */
+    pmix_status_t   (*check)(struct ext *x, const struct selection *sel);
     /* ONCE: fill the value. */
     pmix_status_t   (*value)(struct ext *x, const struct element *of, pmix_value_t *out);
     /* Else append one element.  1; 0: it has none; -1 and e. */
@@ -105,6 +108,12 @@ struct query_key {
 };
 extern const struct query_key query_keys[];
 const struct query_key *query_key(const char *key);      /* or NULL */
+
+/* query_psets.c: process sets (-pset). */
+pmix_status_t query_pset_count(struct ext *x, const struct element *of, pmix_value_t *out);
+pmix_status_t query_pset_names(struct ext *x, const struct element *of, pmix_value_t *out);
+pmix_status_t query_pset_check(struct ext *x, const struct selection *sel);
+bool          query_in_pset(const struct element *of);
 
 /* What is known of, but not here: PMIX_ERR_NOT_SUPPORTED. */
 pmix_status_t query_not_ours(struct ext *x, const struct element *of, pmix_value_t *out);

@@ -40,6 +40,7 @@ unsigned cursor_takes(const char *key)
 pmix_status_t cursor_select(struct query_cursor *c, struct asking *a, const struct selection *sel,
                             const char *key)
 {
+    struct ext *x = asking_session(a)->ext;
     pmix_status_t status;
     bool all;
 
@@ -54,6 +55,8 @@ pmix_status_t cursor_select(struct query_cursor *c, struct asking *a, const stru
     all = c->row ? c->row->all_jobs || !(c->row->takes & Q_NSPACE) : c->info->alone;
     status = select_copy(asking_session(a), sel, all, c->row && c->row->local, &c->sel);
     c->now.sel = &c->sel;
+    if (status == PMIX_SUCCESS && c->row && c->row->check)
+        status = c->row->check(x, &c->sel);
     return status;
 }
 

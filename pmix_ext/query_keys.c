@@ -122,15 +122,6 @@ static pmix_status_t get_none(struct ext *x, const struct element *of, pmix_valu
     return PMIX_SUCCESS;
 }
 
-static pmix_status_t get_no_names(struct ext *x, const struct element *of, pmix_value_t *out)
-{
-    struct buf text = BUF_INIT;
-
-    (void)x;
-    (void)of;
-    return give_buf(out, &text);
-}
-
 pmix_status_t query_not_ours(struct ext *x, const struct element *of, pmix_value_t *out)
 {
     (void)x;
@@ -257,6 +248,11 @@ static int add_proc(struct ext *x, const struct element *of, struct buf *out, st
     (void)x;
     set_proc(&p, of);
     return value_encode(PMIX_PROC, &p, "process", out, e) < 0 ? -1 : 1;
+}
+
+static int add_member(struct ext *x, const struct element *of, struct buf *out, struct err *e)
+{
+    return query_in_pset(of) ? add_proc(x, of, out, e) : 0;
 }
 
 enum { MIB = 1 << 20, MILLION = 1000000 };
@@ -429,8 +425,10 @@ const struct query_key query_keys[] = {
       .takes = Q_NSPACE | Q_NODES | Q_AVERAGE | Q_MINMAX, .all_jobs = true, .survey = true,
       .usage = true, .add = add_memory },
     { PMIX_TIME_REMAINING, ONCE(PMIX_UINT32, Q_NSPACE, get_remaining) },
-    { PMIX_QUERY_NUM_PSETS, ONCE(PMIX_SIZE, 0, get_none) },
-    { PMIX_QUERY_PSET_NAMES, ONCE(PMIX_STRING, 0, get_no_names) },
+    { PMIX_QUERY_NUM_PSETS, ONCE(PMIX_SIZE, 0, query_pset_count) },
+    { PMIX_QUERY_PSET_NAMES, ONCE(PMIX_STRING, 0, query_pset_names) },
+    { PMIX_QUERY_PSET_MEMBERSHIP, RANKS(PMIX_PROC, Q_PSET, add_member), .all_jobs = true,
+      .check = query_pset_check },
     { PMIX_QUERY_NUM_GROUPS, ONCE(PMIX_SIZE, 0, get_none) },
     { LITE_PROC_STATS, RANKS(PMIX_PROC_STATS, 0, add_stats), .survey = true, .usage = true },
     { LITE_PROC_OPS, RANKS(PMIX_INFO, 0, add_op), .survey = true, .usage = true },

@@ -22,6 +22,7 @@ const struct qualifier query_qualifiers[] = {
     { PMIX_NODEID, Q_NODEID, PMIX_UINT32 },
     { PMIX_HOSTNAME, Q_HOSTNAME, PMIX_STRING },
     { PMIX_APPNUM, Q_APPNUM, PMIX_UINT32 },
+    { PMIX_PSET_NAME, Q_PSET, PMIX_STRING },
     { PMIX_SESSION_INFO, Q_REALM, PMIX_BOOL },
     { PMIX_JOB_INFO, Q_REALM, PMIX_BOOL },
     { PMIX_APP_INFO, Q_REALM, PMIX_BOOL },
@@ -146,6 +147,9 @@ static pmix_status_t take(struct ext *x, struct selection *sel, const pmix_info_
         return take_node(sel, sel->viewer);
     case Q_APPNUM:
         sel->app = v->data.uint32 > INT32_MAX ? INT32_MAX : (int)v->data.uint32;
+        break;
+    case Q_PSET:
+        sel->pset = v->data.string;
         break;
     case Q_REALM:
         sel->realm = realm_of(q->key);

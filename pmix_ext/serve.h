@@ -23,6 +23,7 @@ enum { STATUS_OUT };
 enum { EXT_GATHERED = 64 };
 
 struct own_name;
+struct datum;
 
 struct session {                         /* what the layer knows of a connection */
     TAILQ_ENTRY(session) in_ext;
@@ -42,11 +43,14 @@ struct session {                         /* what the layer knows of a connection
     unsigned long long missed;           /* events that were dropped, and not told yet */
     STAILQ_HEAD(, own_name) own_names;   /* owned: published until the connection ends */
     int          owner;                  /* of a tool that has published: below 0 */
+    struct whole *whole;                 /* owned: the request that comes in parts; or NULL */
 };
 TAILQ_HEAD(sessions, session);
 
 struct pull;
 TAILQ_HEAD(pulls, pull);
+struct whole;
+TAILQ_HEAD(wholes, whole);
 struct push;
 TAILQ_HEAD(pushes, push);
 struct failure;                          /* event_system.c */
@@ -95,6 +99,8 @@ struct ext {
     struct lookups     lookups;          /* owned: pmix-lookup that wait */
     struct starters    starters;         /* owned: pmix-spawn under way */
     int             owners;              /* tools that have published, as numbers below 0 */
+    struct wholes   wholes;              /* requests that come in parts, in order of beginning */
+    size_t          whole_bytes;         /* what they may come to, but for those that wait */
     struct buf      text;                /* a reply's, until it is made */
     struct command *rows;                /* owned: of a resident server; or NULL */
 };
@@ -120,9 +126,16 @@ enum outcome ext_refuse(struct request *rq, int status);
  * the reference.  REPLY, or FAILED: no memory. */
 enum outcome reply_json(struct request *rq, int field, json_t *value, struct err *e);
 
-/* serve_iof.c: a connection ends; it can take more. */
+/* serve_iof.c, serve_iof_send.c: a connection ends; it can take more. */
 void iof_forget(struct session *s);
 void iof_drained(struct session *s);
+/* serve_part.c: what has come in parts is forgotten. */
+void part_forget(struct session *s);
+/* serve_long.c: answer pmix-get by a value that is too long for one reply; parked: the request
+ * waits already. */
+bool         value_is_long(const struct request *rq, const struct datum *d);
+enum outcome reply_long(struct request *rq, bool parked, struct job *j, const char *key,
+                        const struct datum *d, struct err *e);
 /* serve_push.c */
 void push_job_gone(struct ext *x, const struct job *j);
 /* Its stdin, if it has one to be pushed, ends with that connection, or (NULL) now. */
@@ -172,7 +185,7 @@ bool ext_serves(const struct ext *x, const struct command *row);
 command_fn ext_tool_connect, ext_capabilities, ext_query, ext_resolve_peers,
            ext_resolve_nodes, ext_log, ext_iof_pull, ext_iof_deregister, ext_iof_push;
 command_fn ext_event_register, ext_event_deregister, ext_notify, ext_job_control, ext_monitor,
-           ext_heartbeat;
+           ext_heartbeat, ext_part;
 command_fn ext_put, ext_commit, ext_get, ext_fence, ext_publish, ext_lookup, ext_unpublish,
            ext_spawn, ext_connect, ext_disconnect, ext_servers;
 

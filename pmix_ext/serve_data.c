@@ -322,6 +322,7 @@ static enum outcome get(struct request *rq, struct getting *g, struct err *e)
     struct ext *x = ext_of(rq);
     struct datum found;
     enum outcome o;
+    enum look look;
 
     if (g->timeout < 0)
         return ext_fail(rq, e, PMIX_ERR_BAD_PARAM, PMIX_TIMEOUT ": %d seconds", g->timeout);
@@ -332,7 +333,10 @@ static enum outcome get(struct request *rq, struct getting *g, struct err *e)
     if (g->rank != PMIX_RANK_UNDEF && g->rank >= (pmix_rank_t)g->job->size)
         return ext_fail(rq, e, PMIX_ERR_BAD_PARAM, "rank: there is no rank %u, %.64s has %d",
                         g->rank, g->job->id, g->job->size);
-    if (settle(x, rq, g, look_for(x, g, &found), &found, &o, e))
+    look = look_for(x, g, &found);
+    if (look == FOUND && value_is_long(rq, &found))
+        return reply_long(rq, false, g->job, g->key, &found, e);
+    if (settle(x, rq, g, look, &found, &o, e))
         return o;
     return wait_for(rq, g, e);
 }
@@ -389,7 +393,24 @@ static enum look look_again(struct ext *x, const struct getting *g, int rank,
     return all_said(g->job) ? look_for(x, g, found) : NOT_YET;
 }
 
-/* Whoever waits for a value of that rank is answered if that can be done now. */
+/* Answer who waits, if that can be done as something has changed with a rank. */
+static void try_again(struct ext *x, struct get_wait *w, struct request *rq, int rank)
+{
+    const struct getting *g = &w->want;
+    struct err e = { 0 };
+    struct datum found;
+    enum look look = look_again(x, g, rank, &found);
+    enum outcome o;
+
+    if (look == FOUND && value_is_long(rq, &found))
+        o = reply_long(rq, true, g->job, g->key, &found, &e);
+    else if (!settle(x, rq, g, look, &found, &o, &e))
+        return;
+    if (o != PARKED)
+        request_finish(rq, o, &e);
+    wait_free(w);
+}
+
 static void wake(struct ext *x, struct job *j, int rank)
 {
     struct get_wait *w, *next;
@@ -397,16 +418,10 @@ static void wake(struct ext *x, struct job *j, int rank)
     for (w = TAILQ_FIRST(&x->gets); w; w = next) {
         struct request *rq = ext_waiting(&w->waiters);
         const struct getting *g = &w->want;
-        struct err e = { 0 };
-        struct datum found;
-        enum outcome o;
 
         next = TAILQ_NEXT(w, in_ext);
-        if (!rq || g->job != j || (g->rank != PMIX_RANK_UNDEF && g->rank != (pmix_rank_t)rank) ||
-            !settle(x, rq, g, look_again(x, g, rank, &found), &found, &o, &e))
-            continue;
-        request_finish(rq, o, &e);
-        wait_free(w);
+        if (rq && g->job == j && (g->rank == PMIX_RANK_UNDEF || g->rank == (pmix_rank_t)rank))
+            try_again(x, w, rq, rank);
     }
 }
 

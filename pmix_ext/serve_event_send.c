@@ -90,7 +90,7 @@ static bool make_frame(struct sending *out)
     msg_bytes(m, "source", buf_bytes(&out->source), out->source.len);
     msg_bytes(m, "infos", out->ev->text, out->ev->len);
     msg_bytes(m, "ids", buf_bytes(&out->ids), out->ids.len);
-    if (wire_v2.format(m, LIMIT_REPLY_RANK, &out->frame, NULL) < 0)
+    if (wire_v2.format(m, LIMIT_FRAME_LINK, &out->frame, NULL) < 0)
         buf_reset(&out->frame);
     return out->frame.len && !out->frame.failed && !out->framed.failed;
 }

@@ -1,4 +1,5 @@
-/* serve_name.h - what publishing and looking up (serve_name.c, serve_lookup.c) share. */
+/* serve_name.h - what publishing and looking up (serve_name.c, serve_publish.c, serve_lookup.c)
+ * share. */
 #ifndef PMIX_EXT_SERVE_NAME_H
 #define PMIX_EXT_SERVE_NAME_H
 
@@ -20,6 +21,38 @@ bool name_spell(struct session *s, const char *key, enum audience who, struct bu
 void name_call_by(struct session *s, struct name_call *call);
 /* What its answer is in PMIx's words. */
 pmix_status_t name_status(enum outcome o, const struct err *why);
+
+/* --- several keys of one call ------------------------------------------ */
+
+struct item {                            /* owned */
+    char *name, *text;
+};
+
+struct publishing {
+    TAILQ_ENTRY(publishing) in_ext;
+    struct ext      *ext;
+    struct session  *by;                 /* borrowed: it goes before */
+    enum name_op     op;
+    enum name_range  range;
+    enum name_persistence persistence;
+    bool             here;
+    bool             mine;               /* it ends with its publisher */
+    pmix_status_t    status;             /* once one has failed; the others are taken back */
+    struct err       why;
+    struct item     *items;              /* owned */
+    size_t           n, at;              /* at: the one at work, or to be taken back */
+    struct name_ask *ask;                /* that is waited for; or NULL */
+    struct waiters   waiters;
+};
+
+/* For a call of s with up to `room` items; NULL: no memory.  Until it is started, the caller
+ * fills it in or frees it. */
+struct publishing *publishing_new(struct session *s, enum name_op op, size_t room);
+void publishing_free(struct publishing *p);
+/* Begin with the first; it is taken.  PARKED: the reply follows. */
+enum outcome publishing_start(struct request *rq, struct publishing *p, struct err *e);
+
+/* --- serve_lookup.c ---------------------------------------------------- */
 
 void lookups_conn_gone(struct ext *x, struct conn *c);
 void lookups_clear(struct ext *x);

@@ -31,6 +31,18 @@ static void make_name(struct ext *x, uid_t uid, char name[LIMIT_JOBID])
     while (name_is_taken(x, uid, name));
 }
 
+/* A word that is harmless wherever it is shown, as in the lines of a log. */
+static bool is_name(const char *text, size_t len)
+{
+    struct buf shown = BUF_INIT;
+    bool harmless;
+
+    buf_escaped(&shown, text, len);
+    harmless = !shown.failed && shown.len == len;
+    buf_clear(&shown);
+    return harmless && len < LIMIT_JOBID && !strpbrk(text, "; =");
+}
+
 enum outcome ext_tool_connect(struct request *rq, struct err *e)
 {
     const struct value *wanted = &rq->arg[CONNECT_NAME];
@@ -41,10 +53,10 @@ enum outcome ext_tool_connect(struct request *rq, struct err *e)
 
     if (!c->tool)
         return ext_fail(rq, e, PMIX_ERR_NOT_SUPPORTED, "this is a rank's connection");
-    if (wanted->len >= LIMIT_JOBID || (wanted->len && strpbrk(wanted->s, "; =\t\n")))
+    if (wanted->len && !is_name(wanted->s, wanted->len))
         return ext_fail(rq, e, PMIX_ERR_BAD_PARAM,
-                        "name: at most %d bytes without ';', '=' or blank",
-                        LIMIT_JOBID - 1);
+                        "name: at most %d bytes without ';', '=', blank, backslash or control "
+                        "character", LIMIT_JOBID - 1);
     if (wanted->len && name_is_taken(x, c->tool->uid, wanted->s))
         return ext_fail(rq, e, PMIX_ERR_EXISTS, "the name %s is taken", wanted->s);
     if (wanted->len)

@@ -13,7 +13,7 @@ typedef pmix_status_t take_fn(struct spawn_command *c, const char *word,
                               const pmix_value_t *v, struct err *e);
 
 static take_fn take_text, take_number, take_flag, take_change, take_unset, take_prefix,
-    take_default, take_binding, take_target;
+    take_map, take_ppr, take_rank, take_set, take_binding, take_target;
 
 /* word: what the launcher calls it (mpiexec_lite/spawned.h), or the only value that it has.
  * In the order in which changes of the environment are made, it is the launcher's to keep. */
@@ -32,8 +32,10 @@ static const struct { struct directive_rule rule; take_fn *take; const char *wor
     { DIRECTIVE_KNOWN(PMIX_FIRST_ENVAR, PMIX_ENVAR), take_change, "env-first" },
     { DIRECTIVE_KNOWN(PMIX_JOB_TIMEOUT, PMIX_INT), take_number, "timeout" },
     { DIRECTIVE_KNOWN(PMIX_ABORT_NON_ZERO_TERM, PMIX_BOOL), take_flag, "end-on-nonzero" },
-    { DIRECTIVE_KNOWN(PMIX_MAPBY, PMIX_STRING), take_default, "slot" },
-    { DIRECTIVE_KNOWN(PMIX_RANKBY, PMIX_STRING), take_default, "slot" },
+    { DIRECTIVE_KNOWN(PMIX_MAPBY, PMIX_STRING), take_map, "map" },
+    { DIRECTIVE_KNOWN(PMIX_PPR, PMIX_STRING), take_ppr, "map" },
+    { DIRECTIVE_KNOWN(PMIX_RANKBY, PMIX_STRING), take_rank, "rank" },
+    { DIRECTIVE_KNOWN(PMIX_PSET_NAME, PMIX_STRING), take_set, "pset" },
     { DIRECTIVE_KNOWN(PMIX_BINDTO, PMIX_STRING), take_binding, "bind" },
     { DIRECTIVE_KNOWN(PMIX_STDIN_TGT, PMIX_PROC), take_target, "stdin" },
     /* What they ask for goes to who spawns, not to the job: */
@@ -114,15 +116,59 @@ static pmix_status_t take_flag(struct spawn_command *c, const char *word, const 
     return v->type == PMIX_UNDEF || v->data.flag ? add(c, word, "TRUE", e) : PMIX_SUCCESS;
 }
 
-/* What the launcher does anyway; what it cannot do, is refused where it is required. */
-static pmix_status_t take_default(struct spawn_command *c, const char *word,
-                                  const pmix_value_t *v, struct err *e)
+/* What the launcher cannot do is refused where it is required. */
+static pmix_status_t not_supported(const char *value, struct err *e)
 {
-    (void)c;
-    if (!strcmp(v->data.string, word))
-        return PMIX_SUCCESS;
-    err_set(e, ERR_INVALID_VAL, "'%.64s' is not supported, '%s' is", v->data.string, word);
+    err_set(e, ERR_INVALID_VAL, "'%.64s' is not supported", value);
     return PMIX_ERR_PARAM_VALUE_NOT_SUPPORTED;
+}
+
+/* "N:node" */
+static bool is_per_node(const char *text)
+{
+    size_t digits = strspn(text, "0123456789");
+
+    return digits && digits < 10 && strspn(text, "0") < digits && !strcmp(text + digits, ":node");
+}
+
+static pmix_status_t take_map(struct spawn_command *c, const char *word, const pmix_value_t *v,
+                              struct err *e)
+{
+    const char *how = v->data.string;
+
+    if (strcmp(how, "slot") && strcmp(how, "node") &&
+        (strncmp(how, "ppr:", 4) || !is_per_node(how + 4)))
+        return not_supported(how, e);
+    return add(c, word, how, e);
+}
+
+static pmix_status_t take_ppr(struct spawn_command *c, const char *word, const pmix_value_t *v,
+                              struct err *e)
+{
+    struct buf text = BUF_INIT;
+
+    if (!is_per_node(v->data.string))
+        return not_supported(v->data.string, e);
+    buf_printf(&text, "ppr:%s", v->data.string);
+    return add_printed(c, word, &text, e);
+}
+
+static pmix_status_t take_rank(struct spawn_command *c, const char *word, const pmix_value_t *v,
+                               struct err *e)
+{
+    const char *how = v->data.string;
+
+    return strcmp(how, "slot") && strcmp(how, "node") ? not_supported(how, e)
+                                                      : add(c, word, how, e);
+}
+
+/* Names of sets are listed with commas. */
+static pmix_status_t take_set(struct spawn_command *c, const char *word, const pmix_value_t *v,
+                              struct err *e)
+{
+    return !*v->data.string || strchr(v->data.string, ',')
+               ? bad(e, "no name of a process set:", v->data.string)
+               : add(c, word, v->data.string, e);
 }
 
 /* Which rank reads what is pushed; of the whole job, so "all" is its wildcard.  The job has no
@@ -152,8 +198,7 @@ static pmix_status_t take_binding(struct spawn_command *c, const char *word,
     for (size_t i = 0; i < sizeof bindings / sizeof *bindings; i++)
         if (!strcmp(v->data.string, bindings[i].to))
             return add(c, word, bindings[i].as, e);
-    err_set(e, ERR_INVALID_VAL, "'%.64s' is not supported", v->data.string);
-    return PMIX_ERR_PARAM_VALUE_NOT_SUPPORTED;
+    return not_supported(v->data.string, e);
 }
 
 /* --- the environment --------------------------------------------------- */

@@ -25,25 +25,25 @@ static const struct type info_flags_type = {
 /* --- fields ----------------------------------------------------------------------- */
 
 #define FIELD(record, member, of) \
-    { .name = #member, .type = &rows[of], .offset = offsetof(record, member) }
+    { FIELD_NAMED(member), .type = &rows[of], .offset = offsetof(record, member) }
 #define FIELD_AS(record, member, of) \
-    { .name = #member, .type = &(of), .offset = offsetof(record, member) }
+    { FIELD_NAMED(member), .type = &(of), .offset = offsetof(record, member) }
 #define OPTIONAL_AS(record, member, of) \
-    { .name = #member, .type = &(of), .optional = true, .offset = offsetof(record, member) }
+    { FIELD_NAMED(member), .type = &(of), .optional = true, .offset = offsetof(record, member) }
 #define FIELD_MEMBERS(record, member, of) \
-    { .name = #member, .type = &rows[of], .holds = HOLDS_MEMBERS, \
+    { FIELD_NAMED(member), .type = &rows[of], .holds = HOLDS_MEMBERS, \
       .offset = offsetof(record, member) }
 #define FIELD_LIST(record, member, may_be_absent) \
-    { .name = #member, .type = &rows[PMIX_STRING], .holds = HOLDS_LIST, \
+    { FIELD_NAMED(member), .type = &rows[PMIX_STRING], .holds = HOLDS_LIST, \
       .optional = may_be_absent, .offset = offsetof(record, member) }
 #define FIELD_COUNTED(record, member, of, counter, may_be_absent) \
-    { .name = #member, .type = &rows[of], .holds = HOLDS_COUNTED, \
+    { FIELD_NAMED(member), .type = &rows[of], .holds = HOLDS_COUNTED, \
       .optional = may_be_absent, .offset = offsetof(record, member), \
       .count = offsetof(record, counter) }
 
 static const struct field timeval_fields[] = {
-    { .name = "sec", .type = &rows[PMIX_TIME], .offset = offsetof(struct timeval, tv_sec) },
-    { .name = "usec", .type = &rows[PMIX_INT64], .offset = offsetof(struct timeval, tv_usec) },
+    { FIELD_NAMED(sec), .type = &rows[PMIX_TIME], .offset = offsetof(struct timeval, tv_sec) },
+    { FIELD_NAMED(usec), .type = &rows[PMIX_INT64], .offset = offsetof(struct timeval, tv_usec) },
     { 0 }
 };
 static const struct field proc_fields[] = {
@@ -55,7 +55,7 @@ static const struct field app_fields[] = {
     FIELD(pmix_app_t, cmd, PMIX_STRING),
     FIELD_LIST(pmix_app_t, argv, true),
     FIELD_LIST(pmix_app_t, env, true),
-    { .name = "cwd", .type = &rows[PMIX_STRING], .optional = true,
+    { FIELD_NAMED(cwd), .type = &rows[PMIX_STRING], .optional = true,
       .offset = offsetof(pmix_app_t, cwd) },
     FIELD(pmix_app_t, maxprocs, PMIX_INT),
     FIELD_COUNTED(pmix_app_t, info, PMIX_INFO, ninfo, true),
@@ -191,7 +191,7 @@ static const struct field node_stats_fields[] = {
 static const struct field answer_fields[] = {
     OPTIONAL_AS(struct value_answer, query, rows[PMIX_SIZE]),
     FIELD_AS(struct value_answer, key, key_type),
-    { .name = "value", .type = &rows[PMIX_VALUE], .holds = HOLDS_MEMBERS, .optional = true,
+    { FIELD_NAMED(value), .type = &rows[PMIX_VALUE], .holds = HOLDS_MEMBERS, .optional = true,
       .offset = offsetof(struct value_answer, value) },
     OPTIONAL_AS(struct value_answer, flags, info_flags_type),
     OPTIONAL_AS(struct value_answer, status, rows[PMIX_STATUS]),

@@ -46,14 +46,22 @@ enum holds {
 
 struct type;
 
+enum { FIELD_TEXT = 32 };
+
 struct field {
     const char *name;        /* as in C; NULL ends the fields */
+    char text[FIELD_TEXT];   /* as JSON has it before a value: "name":, in quotes */
+    size_t length;           /* of that text */
     const struct type *type;
     enum holds holds;
     bool optional;           /* not written if all is zero; may be absent */
     size_t offset;
     size_t count;            /* HOLDS_COUNTED: offset of the size_t that counts */
 };
+
+/* The three ways a field has its name. */
+#define FIELD_NAMED(as) \
+    .name = #as, .text = "\"" #as "\":", .length = sizeof "\"" #as "\":" - 1
 
 struct word {
     int64_t number;

@@ -32,43 +32,6 @@ int value_at(struct err *e, const char *fmt, ...)
     return -1;
 }
 
-int64_t load_int(const void *from, size_t size)
-{
-    unsigned unused = 64 - 8 * (unsigned)size;
-
-    return (int64_t)(load_uint(from, size) << unused) >> unused;
-}
-
-uint64_t load_uint(const void *from, size_t size)
-{
-    uint8_t n8;
-    uint16_t n16;
-    uint32_t n32;
-    uint64_t n64;
-
-    switch (size) {
-    case 1:
-        return memcpy(&n8, from, 1), n8;
-    case 2:
-        return memcpy(&n16, from, 2), n16;
-    case 4:
-        return memcpy(&n32, from, 4), n32;
-    default:
-        return memcpy(&n64, from, 8), n64;
-    }
-}
-
-void store_uint(void *to, size_t size, uint64_t number)
-{
-    uint8_t n8 = (uint8_t)number;
-    uint16_t n16 = (uint16_t)number;
-    uint32_t n32 = (uint32_t)number;
-    const void *from = size == 1 ? (void *)&n8 : size == 2 ? (void *)&n16
-                     : size == 4 ? (void *)&n32 : (void *)&number;
-
-    memcpy(to, from, size);
-}
-
 bool all_zero(const void *data, size_t n)
 {
     const char *p = data;

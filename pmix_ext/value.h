@@ -21,8 +21,12 @@ enum {
      * the other, are beyond any use in the standard. */
     VALUE_DEPTH = 16,
 
-    /* Bytes of one JSON text: no frame holds more (LIMIT_FRAME_LINK). */
-    VALUE_TEXT = 1 << 20
+    /* Bytes of one JSON text: no request is longer (LIMIT_WHOLE). */
+    VALUE_TEXT = 24 << 20,
+
+    /* Bytes of the arrays that one JSON text becomes, without what they point to: short
+     * elements of large types are many times their text. */
+    VALUE_ARRAYS = 64 << 20
 };
 
 /* --- to JSON ---------------------------------------------------------------------- */

@@ -17,27 +17,12 @@ static int open_one(struct in *in)
                    VALUE_DEPTH);
 }
 
-void *grow(struct growing *g)
+static int add_element(size_t size, struct in *in)
 {
-    enum { FIRST = 4 };
-    size_t room = g->room ? 2 * g->room : FIRST;
-    void *to;
-
-    if (g->n == g->room) {
-        to = reallocarray(g->at, room, g->size);
-        if (!to)
-            return NULL;
-        g->at = to;
-        g->room = room;
-    }
-    return memset(g->at + g->n++ * g->size, 0, g->size);
-}
-
-void *grown(const struct growing *g)
-{
-    void *exact = g->n < g->room ? reallocarray(g->at, g->n, g->size) : NULL;
-
-    return exact ? exact : g->at;
+    in->arrays += size;
+    if (in->arrays <= VALUE_ARRAYS)
+        return 0;
+    return err_set(in->e, ERR_LENGTH, ": arrays of more than %d bytes", VALUE_ARRAYS);
 }
 
 int take_elements(const struct type *t, struct growing *g, struct in *in)
@@ -48,9 +33,11 @@ int take_elements(const struct type *t, struct growing *g, struct in *in)
     if (in->r.kind != KIND_ARRAY)
         return value_not_a("an array", in);
     for (; (more = reader_element(&in->r, first)) > 0; first = false) {
-        void *to = grow(g);
+        void *to;
 
-        if (!to)
+        if (add_element(g->size, in) < 0)
+            return value_at(in->e, "[%zu]", g->n);
+        if (!(to = grow(g)))
             return value_no_memory(in);
         if (reader_next(&in->r) < 0 || take_value(t, to, in) < 0)
             return value_at(in->e, "[%zu]", g->n - 1);
@@ -104,6 +91,8 @@ static int take_listed(const struct type *t, struct growing *list, struct in *in
 {
     size_t i = list->n - 1;
 
+    if (add_element(list->size, in) < 0)
+        return value_at(in->e, "[%zu]", i);
     if (!grow(list))
         return value_no_memory(in);
     if (reader_next(&in->r) == 0 &&
@@ -135,10 +124,10 @@ static int take_list(const struct field *f, char *record, struct in *in)
 
 /* A value's, or an array's, besides its type. */
 static const struct field value_fields[] = {
-    { .name = "value", .holds = HOLDS_MEMBERS }, { 0 }
+    { FIELD_NAMED(value), .holds = HOLDS_MEMBERS }, { 0 }
 };
 static const struct field array_fields[] = {
-    { .name = "array", .holds = HOLDS_MEMBERS }, { 0 }
+    { FIELD_NAMED(array), .holds = HOLDS_MEMBERS }, { 0 }
 };
 
 /* An object that is being read. */
@@ -320,14 +309,18 @@ static int take_rest(struct object *o, struct in *in)
 
 static int take_object(const struct field *fields, void *to, struct in *in)
 {
-    struct object o = { .fields = fields, .next = fields, .to = to };
-    bool first = true;
+    struct object o = { .fields = fields, .to = to };
     int more = 1, rc = 0;
+    bool first;
 
     if (in->r.kind != KIND_OBJECT)
         return value_not_a("an object", in);
-    for (; rc == 0 && more > 0; first = false) {
-        if (o.next->name && reader_has_member(&in->r, first, o.next->name))
+    o.next = take_run(fields, to, &in->r);
+    if (!o.next->name && reader_has(&in->r, '}'))
+        return 0;
+    o.seen = bit(&o, o.next) - 1;
+    for (first = o.next == fields; rc == 0 && more > 0; first = false) {
+        if (o.next->length && reader_has_member(&in->r, first, o.next->text, o.next->length))
             rc = take_named(&o, o.next, in);
         else if ((more = reader_member(&in->r, first)) > 0)
             rc = take_member(&o, in);

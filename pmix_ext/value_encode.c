@@ -125,20 +125,16 @@ static bool is_absent(const struct field *f, const void *record)
 }
 
 /* The name of a member, and what is before and behind it; in one go, since there are as
- * many as there are values. */
-static void add_name(struct buf *b, char before, const char *name)
+ * many as there are values, and as many bytes as there may be, which is the quickest. */
+static void add_name(struct buf *b, char before, const struct field *f)
 {
-    size_t n = strlen(name);
-    char *to = buf_room(b, n + 4);
+    char *to = buf_room(b, 1 + sizeof f->text);
 
     if (!to)
         return;
     to[0] = before;
-    to[1] = '"';
-    memcpy(to + 2, name, n);
-    to[n + 2] = '"';
-    to[n + 3] = ':';
-    buf_commit(b, n + 4);
+    memcpy(to + 1, f->text, sizeof f->text);
+    buf_commit(b, 1 + f->length);
 }
 
 static int put_record(const struct type *t, const void *from, struct out *o)
@@ -153,7 +149,7 @@ static int put_record(const struct type *t, const void *from, struct out *o)
             if (put_members((const void *)((const char *)from + f->offset), o) < 0)
                 return -1;
         } else {
-            add_name(o->buf, before, f->name);
+            add_name(o->buf, before, f);
             if (put_field(f, from, o) < 0)
                 return value_at(o->e, ".%s", f->name);
         }

@@ -24,14 +24,21 @@ static int put_bool(const struct type *t, const void *from, struct out *o)
 
 static void add_number(struct buf *b, bool negative, uint64_t n)
 {
-    char text[24], *p = text + sizeof text;
+    enum { MOST = 20 };                  /* digits; of what is negative 19, and the sign */
+    char *to = buf_room(b, MOST), *end;
+    size_t digits = 1;
 
-    do
-        *--p = (char)('0' + n % 10);
-    while (n /= 10);
+    if (!to)
+        return;
+    for (uint64_t least = 10; n >= least && digits < MOST; digits++)
+        least *= 10;
     if (negative)
-        *--p = '-';
-    buf_add(b, p, (size_t)(text + sizeof text - p));
+        *to++ = '-';
+    end = to + digits;
+    do
+        *--end = (char)('0' + n % 10);
+    while (n /= 10);
+    buf_commit(b, negative + digits);
 }
 
 static int put_int(const struct type *t, const void *from, struct out *o)
@@ -138,18 +145,23 @@ static int put_real(const struct type *t, const void *from, struct out *o)
 
 /* --- text and bytes --------------------------------------------------------------- */
 
-/* Bytes before the first that cannot stand in a JSON string as it is. */
-static size_t plain_length(const char *text, size_t n)
+/* Text that has no byte that is to be escaped, in quotes. */
+static void add_plain(struct buf *b, const char *text, size_t n)
 {
-    uint64_t seen = 0;
+    char *to = buf_room(b, n + 2);
 
-    return (size_t)(plain_end(text, text + n, &seen) - text);
+    if (!to)
+        return;
+    to[0] = '"';
+    memcpy(to + 1, text, n);
+    to[n + 1] = '"';
+    buf_commit(b, n + 2);
 }
 
-/* UTF-8 in quotes. */
-static void add_text(struct buf *b, const char *text, size_t n)
+/* The rest, from the first such byte at `run` on. */
+static void add_escaped(struct buf *b, const char *text, size_t run, size_t n)
 {
-    size_t run = plain_length(text, n);
+    uint64_t seen = 0;
 
     buf_char(b, '"');
     buf_add(b, text, run);
@@ -160,29 +172,32 @@ static void add_text(struct buf *b, const char *text, size_t n)
             buf_printf(b, "\\%c", c);
         else
             buf_printf(b, "\\u%04x", c);
-        run = plain_length(text + i, n - i);
+        run = (size_t)(plain_end(text + i, text + n, &seen) - (text + i));
         buf_add(b, text + i, run);
     }
     buf_char(b, '"');
 }
 
-/* UTF-8?  What is ASCII is, which is quicker to see. */
-static bool is_text(const char *text, size_t n)
+/* Text in quotes; false: it is not UTF-8. */
+static bool add_text(struct buf *b, const char *text, size_t n)
 {
-    unsigned char all = 0;
+    uint64_t seen = 0;
+    size_t run = (size_t)(plain_end(text, text + n, &seen) - text);
 
-    for (size_t i = 0; i < n; i++)
-        all |= (unsigned char)text[i];
-    return all < 0x80 || utf8_valid(text, n);
+    if (!(run == n && plain_is_ascii(seen)) && !utf8_valid(text, n))
+        return false;
+    if (run == n)
+        add_plain(b, text, n);
+    else
+        add_escaped(b, text, run, n);
+    return true;
 }
 
 /* What is not UTF-8, such as a path may be, is base64 in an object. */
 static void add_string(struct buf *b, const char *text, size_t n)
 {
-    if (is_text(text, n)) {
-        add_text(b, text, n);
+    if (add_text(b, text, n))
         return;
-    }
     buf_str(b, "{\"base64\":\"");
     base64_encode(text, n, b);
     buf_str(b, "\"}");
@@ -211,10 +226,7 @@ static int put_chars(const struct type *t, const void *from, struct out *o)
 
     if (n == t->size)
         return err_set(o->e, ERR_INVALID_VAL, ": no NUL in %zu bytes", t->size);
-    if (!is_text(from, n))
-        return err_set(o->e, ERR_INVALID_VAL, ": not UTF-8");
-    add_text(o->buf, from, n);
-    return 0;
+    return add_text(o->buf, from, n) ? 0 : err_set(o->e, ERR_INVALID_VAL, ": not UTF-8");
 }
 
 static int put_base64(const void *bytes, size_t n, struct out *o)

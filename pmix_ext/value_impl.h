@@ -5,6 +5,7 @@
 #include "pmix_ext/json_reader.h"
 #include "pmix_ext/types.h"
 #include "pmix_ext/value.h"
+#include "pmix_ext/value_growing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +15,52 @@
 int value_at(struct err *e, const char *fmt, ...) PRINTF(2, 3);
 
 /* A number of 1, 2, 4 or 8 bytes, sign kept or not. */
-int64_t  load_int(const void *from, size_t size);
-uint64_t load_uint(const void *from, size_t size);
-void     store_uint(void *to, size_t size, uint64_t number);
+static inline uint64_t load_uint(const void *from, size_t size)
+{
+    uint8_t n8;
+    uint16_t n16;
+    uint32_t n32;
+    uint64_t n64;
+
+    switch (size) {
+    case 1:
+        return memcpy(&n8, from, 1), n8;
+    case 2:
+        return memcpy(&n16, from, 2), n16;
+    case 4:
+        return memcpy(&n32, from, 4), n32;
+    default:
+        return memcpy(&n64, from, 8), n64;
+    }
+}
+
+static inline int64_t load_int(const void *from, size_t size)
+{
+    unsigned unused = 64 - 8 * (unsigned)size;
+
+    return (int64_t)(load_uint(from, size) << unused) >> unused;
+}
+
+static inline void store_uint(void *to, size_t size, uint64_t number)
+{
+    uint8_t n8 = (uint8_t)number;
+    uint16_t n16 = (uint16_t)number;
+    uint32_t n32 = (uint32_t)number;
+
+    switch (size) {
+    case 1:
+        memcpy(to, &n8, 1);
+        break;
+    case 2:
+        memcpy(to, &n16, 2);
+        break;
+    case 4:
+        memcpy(to, &n32, 4);
+        break;
+    default:
+        memcpy(to, &number, 8);
+    }
+}
 
 static inline void *load_pointer(const void *from)
 {
@@ -65,18 +109,11 @@ put_fn put_null;
 struct in {
     struct json_reader r;
     unsigned    depth;       /* values and arrays that are open */
+    size_t      arrays;      /* bytes of all elements so far */
     struct value_answer *answer;     /* borrowed; NULL: none is being read.  Whose value the
                                         outermost array is, or is the rest of */
     struct err *e;
 };
-
-/* An array that grows: n elements that are all zero or filled, of `size` bytes. */
-struct growing { char *at; size_t n, room, size; };
-
-/* One more element, or NULL: no memory. */
-void *grow(struct growing *g);
-/* The array, having given back what was not needed. */
-void *grown(const struct growing *g);
 
 /* Fill *to, which is all zero, from what in->r has just read, which is KIND_NOTHING if it is
  * not there.  0, or -1 and e as above; what *to has then can be cleared. */
@@ -84,6 +121,11 @@ typedef int take_fn(const struct type *t, void *to, struct in *in);
 
 extern take_fn *const take_scalar[FORMS];
 take_fn take_string, take_value;
+
+/* Read members of an object that has begun, from the field f on, as long as they come as they
+ * mostly do; the first that does not is left to be read, and its field returned, or the end
+ * of the fields.  There are no errors. */
+const struct field *take_run(const struct field *f, char *to, struct json_reader *r);
 
 /* Likewise append the elements of an array. */
 int take_elements(const struct type *t, struct growing *to, struct in *in);

@@ -46,7 +46,7 @@ static int grow(struct buf *b, size_t want)
     return 0;
 }
 
-char *buf_room(struct buf *b, size_t n)
+char *buf_more_room(struct buf *b, size_t n)
 {
     size_t want;
 
@@ -58,12 +58,6 @@ char *buf_room(struct buf *b, size_t n)
         return NULL;
     }
     return b->data + b->start + b->len;
-}
-
-void buf_commit(struct buf *b, size_t n)
-{
-    b->len += n;
-    b->data[b->start + b->len] = '\0';
 }
 
 void buf_add(struct buf *b, const void *data, size_t n)

@@ -27,23 +27,35 @@ void buf_reset(struct buf *b);           /* empties and keeps the memory */
 static inline char *buf_bytes(const struct buf *b) { return b->data + b->start; }
 
 /* Make room for n more bytes and return where they go, or NULL (b->failed is
- * set).  buf_commit tells how many of them were written. */
-char *buf_room(struct buf *b, size_t n);
-void  buf_commit(struct buf *b, size_t n);
+ * set).  buf_commit tells how many of them were written.  Inline where there is
+ * room, which is nearly always: values are written by the word. */
+char *buf_more_room(struct buf *b, size_t n);
+
+static inline char *buf_room(struct buf *b, size_t n)
+{
+    if (b->failed || n >= b->cap - b->start - b->len)
+        return buf_more_room(b, n);
+    return b->data + b->start + b->len;
+}
+
+static inline void buf_commit(struct buf *b, size_t n)
+{
+    b->len += n;
+    b->data[b->start + b->len] = '\0';
+}
+
+static inline void buf_char(struct buf *b, char c)
+{
+    char *to = buf_room(b, 1);
+
+    if (!to)
+        return;
+    *to = c;
+    buf_commit(b, 1);
+}
 
 void buf_add(struct buf *b, const void *data, size_t n);
 void buf_str(struct buf *b, const char *text);
-
-/* Inline where there is room, which is nearly always: values are written by the byte. */
-static inline void buf_char(struct buf *b, char c)
-{
-    if (b->failed || b->start + b->len + 2 > b->cap) {
-        buf_add(b, &c, 1);
-        return;
-    }
-    b->data[b->start + b->len++] = c;
-    b->data[b->start + b->len] = '\0';
-}
 
 void buf_printf(struct buf *b, const char *fmt, ...) PRINTF(2, 3);
 

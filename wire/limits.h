@@ -88,6 +88,14 @@ enum {
     /* What an answer about one key brings of the data beside it. */
     LIMIT_ANSWER = 262144,
 
+    /* Text of an extended request that comes in parts: a value of 16 MiB, which base64 makes
+     * a third longer, and what is around it. */
+    LIMIT_WHOLE = 24 << 20,
+
+    /* The same of all connections of one server, as far as they have been begun; who comes
+     * then waits.  What they become is in memory as well meanwhile. */
+    LIMIT_WHOLES = 256 << 20,
+
     /* Replies to one connection that are gathered before they are sent. */
     LIMIT_BATCH = 65536,
 

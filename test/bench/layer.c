@@ -371,7 +371,7 @@ static void figure_table(int ranks)
     struct tool *t = malloc(sizeof *t);
     double began, took, copied, used = cpu(), copy_used;
     long before, theirs;
-    size_t n = 0;
+    size_t n = 0, table_kib;
     pid_t pid;
 
     MUST(t && pipe(tell) == 0);
@@ -389,13 +389,14 @@ static void figure_table(int ranks)
     waitpid(pid, NULL, 0);
     MUST(n == 1 && list->value.data.darray->size == (size_t)ranks);
     used = cpu() - used;
+    table_kib = table_bytes(list->value.data.darray) / 1024;
+    value_free_answers(list, n);         /* else the copier's fork would have to copy it */
     copy_used = cpu();
     copied = copy_time(t->bytes);
     copy_used = cpu() - copy_used;
     printf("table=%.1f copy=%.1f cpu=%.1f copy_cpu=%.1f bytes=%zu tool_kib=%ld table_kib=%zu "
            "server_kib=%ld\n", took, copied, used, copy_used, t->bytes, before,
-           table_bytes(list->value.data.darray) / 1024, theirs);
-    value_free_answers(list, n);
+           table_kib, theirs);
     framer_clear(&t->framer);
     free(t);
 }
@@ -433,7 +434,7 @@ static void figure_query(int count)
         "{\"key\":\"pmix.nspace\",\"type\":\"PMIX_STRING\",\"value\":\"j\"}]}];";
     int fd[2], tell[2];
     struct tool *t = malloc(sizeof *t);
-    double began, took;
+    double began, took, copied, used = cpu(), copy_used;
     pid_t pid;
 
     MUST(t && pipe(tell) == 0);
@@ -449,8 +450,11 @@ static void figure_query(int count)
     took = (now() - began) * 1e3 / count;
     shutdown(fd[0], SHUT_WR);
     waitpid(pid, NULL, 0);
-    printf("query=%.2f copy=%.2f\n", took,
-           exchange_time(count, strlen(text) + 6, t->bytes / (size_t)count));
+    used = (cpu() - used) * 1e3 / count;
+    copy_used = cpu();
+    copied = exchange_time(count, strlen(text) + 6, t->bytes / (size_t)count);
+    copy_used = (cpu() - copy_used) * 1e3 / count;
+    printf("query=%.2f copy=%.2f cpu=%.2f copy_cpu=%.2f\n", took, copied, used, copy_used);
     framer_clear(&t->framer);
     free(t);
 }

@@ -29,7 +29,7 @@ struct side {
     struct host  link;               /* of it: conn, sent, queued, slow, failed */
     struct open_request open[OPEN_MOST];
     size_t       nopen;
-    bool         raw;                /* bytes have come that are no frame of ours */
+    bool         raw;                /* requests have come that were no frame of ours */
 };
 
 struct world {
@@ -176,6 +176,14 @@ static void open_side(struct world *w, struct side *s)
     check_sent(s);
 }
 
+/* Of a request, which is served when it is complete. */
+static bool is_part(const char *text, size_t n)
+{
+    static const char part[] = "cmd=pmix-part;";
+
+    return n >= sizeof part - 1 && !memcmp(text, part, sizeof part - 1);
+}
+
 static void feed(struct world *w, struct side *s, const char *text, size_t n, bool framed)
 {
     struct buf b = BUF_INIT;
@@ -193,7 +201,7 @@ static void feed(struct world *w, struct side *s, const char *text, size_t n, bo
         memcpy(exact, buf_bytes(&b), b.len);
     if (framed)
         expect(s, text, n);
-    s->raw = s->raw || !framed;
+    s->raw = s->raw || !framed || is_part(text, n);
     conn_input(s->link.tool, exact, b.len);
     free(exact);                                 /* nothing of it may be used again */
     buf_clear(&b);

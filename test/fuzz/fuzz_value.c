@@ -6,6 +6,7 @@
 
 #include "pmix_ext/types.h"
 #include "pmix_ext/value.h"
+#include "test/unit/spaced.h"
 
 #include <string.h>
 
@@ -93,6 +94,29 @@ static void check(pmix_data_type_t type, const char *array, size_t n)
     buf_clear(&twice);
 }
 
+/* What is read in runs of members is what is read token by token. */
+static void same_spaced(pmix_data_type_t type, const char *text, size_t size)
+{
+    struct buf other = spaced(text, size), a, b;
+    struct err e = { 0 }, f = { 0 };
+    void *plain, *slow;
+    size_t n, m;
+    int rc = value_decode_array(type, text, size, "v", &plain, &n, &e);
+
+    MUST(value_decode_array(type, buf_bytes(&other), other.len, "v", &slow, &m, &f) == rc);
+    MUST(e.code == f.code && n == m);
+    if (rc == 0) {
+        a = text_of(type, plain, n);
+        b = text_of(type, slow, m);
+        MUST(same(&a, &b));
+        buf_clear(&a);
+        buf_clear(&b);
+        value_free_array(type, plain, n);
+        value_free_array(type, slow, m);
+    }
+    buf_clear(&other);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const char *text = (const char *)data, *line = size ? memchr(text, '\n', size) : NULL;
@@ -113,6 +137,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         MUST(e.code != ERR_NONE && *e.text);
     }
+    same_spaced(type_number(t), line + 1, size);
     value = malloc(t->size);
     MUST(value);
     if (value_decode(type_number(t), line + 1, size, "v", value, &e) == 0) {

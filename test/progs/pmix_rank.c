@@ -4,6 +4,7 @@
  *                           PMI-2's commands alone, which must say no to all else at once
  *                 threads   16 threads call at once
  *                 events    handlers of this process in their order, and events of others
+ *                 long      values and requests that are longer than a frame
  *                 abort     rank 0 ends the job with status 7
  *                 mixed     for a job with other ranks: data and fences, no more */
 #include <pmix.h>
@@ -556,6 +557,152 @@ static void before_init(void)
     CHECK(strstr(PMIx_Get_version(), "."));
 }
 
+/* --- what is longer than a frame --------------------------------------------------- */
+
+enum { LONG = 16 << 20, LONG_TEXT = 1 << 20, LONG_EVENT = 90000 };
+
+static void fill(char *at, size_t n, pmix_rank_t rank)
+{
+    unsigned seed = 1 + rank;
+
+    for (size_t i = 0; i < n; i++) {
+        seed = seed * 1103515245u + 12345u;
+        at[i] = (char)(seed >> 16);
+    }
+}
+
+/* Of text: what is doubled in a frame, what JSON escapes, and more than one byte a sign. */
+static char *long_text(size_t n)
+{
+    static const char part[] = ";;;\"\\\u20ac\U0001d11e";
+    char *text = malloc(n + sizeof part);
+    size_t at = 0;
+
+    CHECK(text != NULL);
+    for (; at + sizeof part < n; at += sizeof part - 1)
+        memcpy(text + at, part, sizeof part);
+    return text;
+}
+
+static void put_long(void)
+{
+    char *text = long_text(LONG_TEXT);
+    pmix_value_t v = { .type = PMIX_BYTE_OBJECT };
+
+    v.data.bo.size = LONG;
+    v.data.bo.bytes = malloc(LONG);
+    CHECK(v.data.bo.bytes != NULL);
+    fill(v.data.bo.bytes, LONG, me.rank);
+    SAME(PMIx_Put(PMIX_GLOBAL, "bytes", &v), PMIX_SUCCESS);
+    PMIX_VALUE_DESTRUCT(&v);
+    put_text("text", text);
+    SAME(PMIx_Commit(), PMIX_SUCCESS);
+    free(text);
+}
+
+static void get_long(pmix_rank_t rank)
+{
+    char *text = long_text(LONG_TEXT), *bytes = malloc(LONG);
+    pmix_value_t *v;
+    pmix_proc_t p;
+
+    CHECK(bytes != NULL);
+    fill(bytes, LONG, rank);
+    PMIX_LOAD_PROCID(&p, me.nspace, rank);
+    SAME(PMIx_Get(&p, "bytes", NULL, 0, &v), PMIX_SUCCESS);
+    CHECK(v->type == PMIX_BYTE_OBJECT && v->data.bo.size == LONG);
+    CHECK(!memcmp(v->data.bo.bytes, bytes, LONG));
+    PMIX_VALUE_RELEASE(v);
+    need_text(rank, "text", text);
+    free(text);
+    free(bytes);
+}
+
+static void publish_long(void)
+{
+    enum { N = 12 };
+    char key[40], *keys[2] = { key, NULL }, *text = long_text(10000);
+    pmix_info_t infos[N];
+    pmix_pdata_t found;
+
+    for (int i = 0; i < N; i++) {
+        snprintf(key, sizeof key, "long-%u-%d", me.rank, i);
+        PMIX_INFO_LOAD(&infos[i], key, text, PMIX_STRING);
+    }
+    SAME(PMIx_Publish(infos, N), PMIX_SUCCESS);
+    PMIX_PDATA_CONSTRUCT(&found);
+    PMIX_LOAD_KEY(found.key, infos[N - 1].key);
+    SAME(PMIx_Lookup(&found, 1, NULL, 0), PMIX_SUCCESS);
+    CHECK(!strcmp(found.value.data.string, text));
+    PMIX_PDATA_DESTRUCT(&found);
+    SAME(PMIx_Unpublish(keys, NULL, 0), PMIX_SUCCESS);
+    for (int i = 0; i < N; i++)
+        PMIX_INFO_DESTRUCT(&infos[i]);
+    free(text);
+}
+
+/* One that is too long for any request is refused, and what comes next is served. */
+static void too_long(void)
+{
+    pmix_value_t v = { .type = PMIX_BYTE_OBJECT };
+
+    v.data.bo.size = 2 * LONG;
+    v.data.bo.bytes = calloc(1, 2 * LONG);
+    CHECK(v.data.bo.bytes != NULL);
+    SAME(PMIx_Put(PMIX_GLOBAL, "more", &v), PMIX_SUCCESS);
+    CHECK(PMIx_Commit() != PMIX_SUCCESS);
+    PMIX_VALUE_DESTRUCT(&v);
+}
+
+static struct waiter long_event = WAITER;
+
+static void on_long_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
+                          pmix_info_t info[], size_t ninfo, pmix_info_t *results, size_t nresults,
+                          pmix_event_notification_cbfunc_fn_t done, void *cbdata)
+{
+    (void)id;
+    (void)status;
+    (void)source;
+    (void)results;
+    (void)nresults;
+    for (size_t i = 0; i < ninfo; i++)
+        if (PMIX_CHECK_KEY(&info[i], "long") && info[i].value.data.bo.size == LONG_EVENT * 3 / 4)
+            wake(&long_event, PMIX_SUCCESS);
+    if (done)
+        done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
+}
+
+static void notify_long(void)
+{
+    pmix_status_t code = PMIX_EXTERNAL_ERR_BASE - 7;
+    struct waiter w = WAITER;
+    pmix_info_t info;
+
+    PMIx_Register_event_handler(&code, 1, NULL, 0, on_long_event, on_registered, &w);
+    SAME(await(&w, 1), PMIX_SUCCESS);
+    fence();
+    PMIX_INFO_CONSTRUCT(&info);
+    PMIX_LOAD_KEY(info.key, "long");
+    info.value.type = PMIX_BYTE_OBJECT;
+    info.value.data.bo.size = LONG_EVENT * 3 / 4;
+    info.value.data.bo.bytes = calloc(1, LONG_EVENT);
+    CHECK(info.value.data.bo.bytes != NULL);
+    SAME(PMIx_Notify_event(code, &me, PMIX_RANGE_GLOBAL, &info, 1, on_op, &w), PMIX_SUCCESS);
+    SAME(await(&w, 2), PMIX_SUCCESS);
+    PMIX_INFO_DESTRUCT(&info);
+    await(&long_event, (int)size - 1);   /* not its own */
+}
+
+static void long_ones(void)
+{
+    put_long();
+    get_long((me.rank + 1) % size);
+    publish_long();
+    too_long();
+    notify_long();
+    fence();
+}
+
 static void begin(void)
 {
     pmix_proc_t again;
@@ -576,6 +723,8 @@ static void run(const char *what)
         events();
     else if (!strcmp(what, "mixed"))
         mixed();
+    else if (!strcmp(what, "long"))
+        long_ones();
     else if (!strcmp(what, "abort")) {
         if (me.rank == 0)
             SAME(PMIx_Abort(7, "enough of it", NULL, 0), PMIX_SUCCESS);

@@ -207,7 +207,7 @@ def wrong_types():
     refused(a.call("pmix-put", key="k"), BAD_PARAM, "value")
     refused(a.call("pmix-get", key="k", infos="{}"), BAD_PARAM, "infos")
     big = value("STRING", "x" * 60000)
-    for i in range(400):
+    for i in range(700):
         r = put(a, "big", big)
         if r["status"]:
             break

@@ -206,12 +206,12 @@ def refused():
         ("pmix-notify", dict(status="-1", range="9"), BAD_PARAM, "range 9"),
         ("pmix-notify", dict(status="-1", range=str(CUSTOM)), BAD_PARAM, "custom"),
         ("pmix-notify", dict(status="-1", source=proc(r.nspace, 5)), NO_PERMISSIONS, "source"),
-        ("pmix-notify", dict(status="-1", infos=[info("a", "STRING", "x" * 17000)]), BAD_PARAM,
-         "at most 16384"),
+        ("pmix-notify", dict(status="-1", infos=[info("a", "STRING", "x" * 99000)]), BAD_PARAM,
+         "at most 98304"),
         ("pmix-notify", dict(status="-1", infos="{}"), BAD_PARAM, "infos"),
     ]
     for cmd, args, status, text in cases:
-        m = r.call(cmd, **args)
+        m = r.call_long(cmd, **args)
         need(m["status"] == status and m["rc"] and text in m["errmsg"], f"{cmd} {show(args)}", m)
     for cmd, args in ("pmix-notify", {}), ("pmix-notify", {"status": "x"}), \
             ("pmix-event-deregister", {"id": "0"}):

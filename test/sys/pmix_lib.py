@@ -91,6 +91,12 @@ def abort(options):
     need(any("enough of it" in m for m in r.messages), "the words", r)
 
 
+@rows([(f"values of 16 MiB, and other requests longer than a frame, {where}", options)
+       for where, options in PLACES])
+def long_ones(options):
+    all_ok(3, build("pmix_rank"), "long", options=options)
+
+
 @test("a static program")
 def static():
     all_ok(2, build("pmix_rank", f"-I{HEADERS}/std", f"{LIB}/libpmix_ext.a", "-ljansson"))

@@ -361,13 +361,13 @@ def job_info(options):
 
 @test("every key that is said to be answered is, and every qualifier is known")
 def supported():
-    ranks = Ranks("-timeout", "300", "-n", 3)
-    tool = Tool(ranks.job)
+    ranks = Ranks("-timeout", "300", "-pset", "all", "-n", 3)
+    tool, members = Tool(ranks.job), info("pmix.pset.nm", "STRING", "all")
     keys = answer(tool, "pmix.qry.keys").split(",")
     need(len(keys) > 50 and len(set(keys)) == len(keys), "keys", keys)
     for key in keys:
-        got = [answer(tool, key, ns(ranks.jobid)), answer(ranks[1], key),
-               answer(tool, key, info(NODE, "UINT32", 0), ns(ranks.jobid))]
+        got = [answer(tool, key, ns(ranks.jobid), members), answer(ranks[1], key, members),
+               answer(tool, key, info(NODE, "UINT32", 0), ns(ranks.jobid), members)]
         known = [x for x in got if not (isinstance(x, dict) and "status" in x)]
         absent = ("pmix.parent", "pmix.exit.code", "pmix.alias")     # nobody, not yet, none
         need(known or key in absent, f"{key} is never answered", got)

@@ -146,7 +146,7 @@ FAILURES = [
      "info[0]"),
     ("an unknown one that is required", [sh("true", info=[text("no.such", "x", ["required"])])],
      NOT_SUPPORTED, "no.such"),
-    ("what the launcher cannot do", [sh("true", info=[text("pmix.mapby", "node", ["required"])])],
+    ("what the launcher cannot do", [sh("true", info=[text("pmix.mapby", "numa", ["required"])])],
      VALUE_NOT_SUPPORTED, "pmix.mapby"),
     ("a time below 0", [sh("true", info=[info("pmix.job.time", "INT", -1)])], BAD_PARAM, "info[0]"),
 ]
@@ -161,10 +161,88 @@ def failures(options):
             need("nspace" not in r, name, r)
             refused(r, status, word)
         refused(peer.call("pmix-spawn", apps="[" * 2000), BAD_PARAM, "apps")
-        started(peer, sh("echo good", info=[text("no.such", "x"), text("pmix.mapby", "node"),
+        started(peer, sh("echo good", info=[text("no.such", "x"), text("pmix.mapby", "numa"),
                                             text("pmix.bindto", "none", ["required"])]),
                 infos=[info("pmix.notecomp", "BOOL", True, ["required"])])
     same(end(ranks), ["good", "good"], "lines")
+
+
+# --- where they run ----------------------------------------------------------------------
+
+HOSTS = ["-launcher", "fork", "-hosts", "a:4,b:4,c:4", "-flat-hosts", "1", "-tree-width", "1"]
+MAPPINGS = [                              # a has one rank already
+    ([], 6, "aaabbb"),
+    ([text("pmix.mapby", "slot"), text("pmix.rankby", "slot")], 6, "aaabbb"),
+    ([text("pmix.mapby", "node")], 5, "abcab"),
+    ([text("pmix.mapby", "node"), text("pmix.rankby", "slot")], 5, "aabbc"),
+    ([text("pmix.mapby", "ppr:2:node")], 5, "aabbc"),
+    ([text("pmix.ppr", "2:node"), text("pmix.rankby", "node")], 5, "abcab"),
+    ([text("pmix.mapby", "ppr:1:node")], 2, "ab"),
+    ([text("pmix.mapby", "node"), text("pmix.host", "c,a")], 3, "cac"),
+]
+UNFIT = [
+    ([text("pmix.mapby", "ppr:1:node", ["required"])], 4, -179, "do not fit"),
+    ([text("pmix.rankby", "node")], 2, BAD_PARAM, "rank"),
+    ([text("pmix.mapby", "ppr:0:node", ["required"])], 1, VALUE_NOT_SUPPORTED, "pmix.mapby"),
+    ([text("pmix.ppr", "2:core", ["required"])], 1, VALUE_NOT_SUPPORTED, "pmix.ppr"),
+    ([text("pmix.rankby", "fill", ["required"])], 1, VALUE_NOT_SUPPORTED, "pmix.rankby"),
+]
+
+
+def hosts_of(peer, nspace):
+    """The host of each rank of a job, in order."""
+    table = results(good(peer.call("pmix-query", queries=[query(
+        "pmix.qry.ptable", qualifiers=[text("pmix.nspace", nspace)])])))[0][2]
+    return "".join(p["hostname"] for p in sorted(table, key=lambda p: p["proc"]["rank"]))
+
+
+@test("pmix.mapby, pmix.ppr, pmix.rankby: by slot, by node, so many on each node")
+def mapped():
+    ranks = Ranks(*HOSTS, "-n", 1)
+    tool = Tool(ranks.job)
+    for infos, n, wanted in MAPPINGS:
+        job = started(tool, sh("sleep 600", n), infos=infos)
+        same(hosts_of(tool, job), wanted, f"hosts of {infos}")
+        good(tool.call("pmix-job-control", targets=[proc(job, "wildcard")],
+                       directives=[info("pmix.jctrl.kill", "BOOL", True)]))
+        wait_for(lambda: job not in str(tool.call("pmix-query", queries=[query("pmix.qry.ns")])),
+                 "its end")
+    for infos, n, status, word in UNFIT:
+        refused(spawn(tool, sh("true", n), infos=infos), status, word)
+    mixed = started(tool, sh("sleep 600", 3, info=[text("pmix.mapby", "node")]),
+                    sh("sleep 600", 4))
+    same(hosts_of(tool, mixed), "abcaabb", "another program fills slots")
+    good(tool.call("pmix-job-control", targets=[proc(mixed, "wildcard")],
+                   directives=[info("pmix.jctrl.kill", "BOOL", True)]))
+    same(ranks.finish().status, 0, "status")
+
+
+@test("process sets: -pset of programs, and of one that is spawned; their names and members")
+def sets():
+    path = tmp() + "/sets"
+    wait = ["sh", "-c", f"while [ ! -e {path} ]; do sleep 0.05; done"]
+    job = Job("-n", 2, "-pset", "ocean", *wait, ":", "-n", 1, *wait, ":", "-n", 1, "-pset", "ice",
+              *wait, ":", "-n", 2, "-pset", "ocean", *wait)
+    tool = Tool(job)
+
+    def ask(key, *qualifiers):
+        return results(tool.call("pmix-query", queries=[query(key, qualifiers=list(qualifiers))]))
+
+    def members(name):
+        return [(p["nspace"], p["rank"]) for p in ask("pmix.qry.pmems",
+                                                      text("pmix.pset.nm", name))[0][2]]
+    name = ask("pmix.qry.ns")[0][2]
+    same((ask("pmix.qry.psetnum")[0][2], ask("pmix.qry.psets")[0][2]), (2, "ocean,ice"), "sets")
+    same(members("ocean"), [(name, r) for r in (0, 1, 4, 5)], "ocean")
+    same(members("ice"), [(name, 3)], "ice")
+    child = started(tool, sh(wait[2], 2, info=[text("pmix.pset.nm", "ice")]))
+    same(sorted(members("ice")), sorted([(name, 3), (child, 0), (child, 1)]), "of two jobs")
+    same(ask("pmix.qry.psetnum")[0][2], 2, "still two")
+    same(ask("pmix.qry.pmems", text("pmix.pset.nm", "sand"))[0][2], {"status": -46}, "no such set")
+    same(ask("pmix.qry.pmems")[0][2], {"status": BAD_PARAM}, "no set named")
+    same(ask("pmix.qry.pgrpnum")[0][2], 0, "groups")
+    write_file(path, "")
+    same(job.finish().status, 0, "status")
 
 
 # --- how they end ------------------------------------------------------------------------

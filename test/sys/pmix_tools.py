@@ -366,7 +366,7 @@ def names():
     for name in "watch-2", a.nspace, mine.split(",")[0]:
         r = d.call("pmix-tool-connect", name=name)
         same((r["rc"] != 0, r["status"]), (True, EXISTS), f"{name} is taken: {r}")
-    for name in "a b", "x=y", "x" * 64:
+    for name in "a b", "x=y", "x" * 64, "a\x1b[2J", "a\x7f", "a\u0085", "a\\n":
         same(d.call("pmix-tool-connect", name=name)["status"], BAD_PARAM, name)
     c.close()
 
@@ -502,9 +502,29 @@ def start_one():
 
 ALONE = """
 #include "pmix_ext/pmix_ext.h"
+#include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
-int main(void)
+static struct { sem_t done; pmix_status_t status; pmix_nspace_t nspace; } started;
+static void on_started(pmix_status_t status, pmix_nspace_t nspace, void *cbdata)
+{
+    started.status = status;
+    PMIX_LOAD_NSPACE(started.nspace, nspace);
+    sem_post(cbdata);
+}
+static pmix_status_t spawn_nb(pmix_app_t *app, pmix_nspace_t job)
+{
+    pmix_status_t rc;
+    sem_init(&started.done, 0, 0);
+    rc = PMIx_Spawn_nb(NULL, 0, app, 1, on_started, &started.done);
+    memset(app, 0, sizeof *app);
+    if (rc != PMIX_SUCCESS)
+        return rc;
+    sem_wait(&started.done);
+    PMIX_LOAD_NSPACE(job, started.nspace);
+    return started.status;
+}
+int main(int argc, char **argv_)
 {
     char program[] = "sleep", word[] = "600", *argv[] = { program, word, NULL };
     pmix_app_t app = { .cmd = program, .argv = argv, .maxprocs = 2 };
@@ -517,7 +537,8 @@ int main(void)
     PMIX_INFO_LOAD(&info, PMIX_TOOL_CONNECT_OPTIONAL, NULL, PMIX_BOOL);
     rc = PMIx_tool_init(&me, &info, 1);
     printf("%d\\n", rc);
-    rc = PMIx_Spawn(NULL, 0, &app, 1, job);
+    (void)argv_;
+    rc = argc > 1 ? spawn_nb(&app, job) : PMIx_Spawn(NULL, 0, &app, 1, job);
     PMIX_LOAD_PROCID(&all, job, PMIX_RANK_WILDCARD);
     printf("%d %s\\n", rc, job);
     rc = PMIx_Get(&all, PMIX_JOB_SIZE, NULL, 0, &size);
@@ -529,8 +550,9 @@ int main(void)
 """
 
 
-@test("PMIx_Spawn of a tool without a server starts a launcher, which is its server then")
-def spawn_alone():
+@rows([("PMIx_Spawn of a tool without a server starts a launcher, which is its server then", []),
+       ("and so does PMIx_Spawn_nb", ["nb"])])
+def spawn_alone(words):
     p = Place()
     source, out = p.folder + "/alone.c", p.folder + "/alone"
     write_file(source, ALONE)
@@ -539,12 +561,55 @@ def spawn_alone():
     mark = new_mark()
     env = {**p.env, "PATH": os.path.dirname(LAUNCHER) + ":" + os.environ["PATH"]}
     with tempfile.TemporaryFile("w+") as f:
-        subprocess.run([out], stdout=f, stderr=f, timeout=LIMIT, env=environment(mark, env),
+        subprocess.run([out, *words], stdout=f, stderr=f, timeout=LIMIT, env=environment(mark, env),
                        stdin=subprocess.DEVNULL)
         f.seek(0)
         lines = f.read().splitlines()
     need(lines[0] == "0" and lines[1].startswith("0 job-") and lines[2] == "0 2", "output", lines)
     os.kill(int(lines[1].split("-")[1]), signal.SIGTERM)
+    nothing_left(mark)
+
+
+END_MEANWHILE = """
+#include "pmix_ext/pmix_ext.h"
+#include <stdio.h>
+static void on_started(pmix_status_t status, pmix_nspace_t nspace, void *cbdata)
+{
+    (void)cbdata;
+    printf("%d %s.\\n", status, nspace);
+}
+int main(void)
+{
+    char program[] = "sleep", word[] = "1", *argv[] = { program, word, NULL };
+    pmix_app_t app = { .cmd = program, .argv = argv, .maxprocs = 1 };
+    pmix_info_t info;
+    pmix_proc_t me;
+    int rc;
+
+    PMIX_INFO_LOAD(&info, PMIX_TOOL_CONNECT_OPTIONAL, NULL, PMIX_BOOL);
+    PMIx_tool_init(&me, &info, 1);
+    rc = PMIx_Spawn_nb(NULL, 0, &app, 1, on_started, NULL);
+    printf("%d\\n", rc);
+    printf("%d\\n", PMIx_tool_finalize());
+    return 0;
+}
+"""
+
+
+@test("the end of the library waits for a PMIx_Spawn_nb that is starting a launcher, no more")
+def spawn_end():
+    p = Place()
+    source, out = p.folder + "/end.c", p.folder + "/end"
+    write_file(source, END_MEANWHILE)
+    subprocess.run(["gcc", "-I" + ROOT, source, "-o", out, "-L" + B + "/lib", "-lpmix_ext",
+                    "-Wl,-rpath," + os.path.realpath(B) + "/lib"], check=True)
+    mark = new_mark()
+    env = {**p.env, "PATH": os.path.dirname(LAUNCHER) + ":" + os.environ["PATH"]}
+    r = subprocess.run([out], stdout=subprocess.PIPE, timeout=LIMIT, env=environment(mark, env),
+                       stdin=subprocess.DEVNULL, text=True)
+    lines = r.stdout.splitlines()
+    need(lines[0] == "0" and lines[-1] == "0" and len(lines) == 3, "called back", lines)
+    need(lines[1].startswith(("0 job-", f"-31 .")), "what became of it", lines)
     nothing_left(mark)
 
 

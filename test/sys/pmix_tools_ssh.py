@@ -10,6 +10,8 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from trial import *                                     # noqa: E402
 import signal                                           # noqa: E402
 import socket                                           # noqa: E402
+import subprocess                                       # noqa: E402
+from concurrent.futures import ThreadPoolExecutor       # noqa: E402
 from pmixlib import Closed, Peer, finder, query, results         # noqa: E402
 from pmixlib import good as well                        # noqa: E402
 
@@ -22,21 +24,21 @@ NS, PTABLE = "pmix.qry.ns", "pmix.qry.ptable"
 class Far(Peer):
     """A tool inside a node, which finds its server by these words (test/progs/pmix_find.c)."""
 
-    def __init__(self, bed, node, *words, hello=True, **more):
+    def __init__(self, bed, node, *words, hello=True, args=None, **more):
         ours, theirs = socket.socketpair()
         self.process = bed.popen(node, [bed.path("bin", "pmix_find"), "-", *words], stdin=theirs,
                                  **more)
         theirs.close()
         super().__init__(ours)
         if hello:
-            self.hello()
+            self.hello(**args or {})
 
-    def hello(self):
+    def hello(self, **args):
         try:
             self.open()
         except (Closed, OSError) as e:
             raise Wrong(f"no server: {e}; {self.error()}") from None
-        self.nspace = well(self.call("pmix-tool-connect"))["nspace"]
+        self.nspace = well(self.call("pmix-tool-connect", **args))["nspace"]
 
     def error(self):
         return self.process.error_text().decode(errors="replace")
@@ -58,9 +60,9 @@ def entries(bed, node):
     return [f for f in bed.files(node) if "/pmi2_server-" in f]
 
 
-def job_with_tools(bed, *words, user="root", nodes=range(SIZE), **more):
-    """A job that sleeps, whose launcher and proxies take tools by now."""
-    job = start(bed, *words, "-n", SIZE, *("sleep", 600), user=user, **more)
+def job_with_tools(bed, *words, user="root", nodes=range(SIZE), program=("sleep", 600), **more):
+    """A job (that sleeps) whose launcher and proxies take tools by now."""
+    job = start(bed, *words, "-n", SIZE, *program, user=user, **more)
     for n in nodes:
         wait_for(lambda n=n: len(entries(bed, n)) == 2, f"an entry on node{n}")
     return job
@@ -111,6 +113,65 @@ def users(bed):
     r = bed.run(3, ["/usr/bin/python3", "-c", code, where], user="csher")
     need(r.stdout == b"got b''" or b"Reset" in r.stderr or b"Broken" in r.stderr, "not a byte", r)
     end(job)
+
+
+LINES, JOB_END = 60000, -145
+WRITER = 'while [ ! -e /tmp/go ]; do sleep 0.05; done; rm /tmp/go; exec seq -f "$PMI_RANK %%.0f %s" %d' % (
+    "x" * 40, LINES)
+
+
+def follow(bed, *nodes):
+    """A job whose ranks write much, once they may, and end; tools on these nodes follow it."""
+    job = job_with_tools(bed, *TREE, program=["sh", "-c", WRITER], stdout=subprocess.DEVNULL)
+    tools = [Far(bed, n, args={"payload": "TRUE"}) for n in nodes]
+    for t in tools:
+        name = t.jobs()
+        well(t.call("pmix-event-register", codes=[JOB_END]))
+        well(t.call("pmix-iof-pull", procs=[{"nspace": name, "rank": "wildcard"}], channel="2"))
+    return job, tools
+
+
+def let_go(bed):
+    for n in range(SIZE):
+        same(bed.run(n, ["touch", "/tmp/go"]).returncode, 0, "touch")
+
+
+def all_of(tool):
+    """What a tool reads until its server is gone: the bytes of each rank, the ranks whose end
+    came, and whether the job's did."""
+    got, ends, over = {}, set(), False
+    try:
+        while True:
+            f = tool.event()
+            over |= f["cmd"] == "pmix-event"
+            if f["cmd"] == "pmix-iof-data":
+                same(f.get("missed", "0"), "0", "missed")
+                got[f["rank"]] = got.get(f["rank"], 0) + len(f.get("data", b""))
+                ends |= {f["rank"]} if f.get("end") == "TRUE" else set()
+    except (Closed, OSError):
+        return got, ends, over
+
+
+@point("tools that follow output through any server have all of it, and the ends, at the end")
+def last_bytes(bed):
+    job, tools = follow(bed, *range(SIZE))
+    with ThreadPoolExecutor(SIZE) as pool:
+        reads = [pool.submit(all_of, t) for t in tools]
+        let_go(bed)
+        same(finish(job).status, 0, "status")
+        wanted = {str(r): sum(len(f"{r} {i} \n") + 40 for i in range(1, LINES + 1))
+                  for r in range(SIZE)}
+        for n, r in enumerate(reads):
+            same(r.result(), (wanted, set(wanted), True), f"what the tool on node{n} has read")
+
+
+@point("one that does not read at the end holds up nobody")
+def last_deaf(bed):
+    job, tools = follow(bed, 4)
+    let_go(bed)
+    same(finish(job, clean=False).status, 0, "status")
+    for t in tools:
+        t.close()
 
 
 @point("a tool that does not read holds up nobody; 60 that die leave nothing")

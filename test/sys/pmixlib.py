@@ -152,13 +152,18 @@ class Peer:
 
     def send(self, cmd, **args):
         """Send a request; its thrid."""
+        n, data = self.request(cmd, **args)
+        self.send_raw(data)
+        return n
+
+    def request(self, cmd, **args):
+        """The thrid and the text of a new request."""
         self.number += 1
         words = [f"cmd={cmd}", f"thrid={self.number}"]
         for key, x in args.items():
             text = x if isinstance(x, str) else json.dumps(x)
             words.append(key.replace("_", "-") + "=" + text.replace(";", ";;"))
-        self.send_raw(";".join(words) + ";")
-        return str(self.number)
+        return str(self.number), (";".join(words) + ";").encode("utf-8", "surrogateescape")
 
     def take(self):
         """Take one frame off the wire and put it where it belongs."""
@@ -190,6 +195,17 @@ class Peer:
 
     def call(self, cmd, **args):
         return self.reply(self.send(cmd, **args))
+
+    def call_long(self, cmd, **args):
+        """The same of a request that need not fit a frame: it goes in parts."""
+        n, data = self.request(cmd, **args)
+        begun = self.call("pmix-part", size=str(len(data)))
+        for at in range(0, len(data), 30000) if begun["status"] == 0 else ():
+            piece = data[at:at + 30000].replace(b";", b";;")
+            self.number += 1
+            self.send_raw(b"cmd=pmix-part;thrid=%d;data=%s;" % (self.number, piece))
+            good(self.reply(str(self.number)))
+        return self.reply(n) if begun["status"] == 0 else begun
 
     def event(self, cmd=None, limit=LIMIT):
         """The next frame that nobody asked for (of this command)."""

@@ -132,6 +132,7 @@ static char *describe(const struct plan *p)
         buf_printf(&b, "%s%d*", i ? " | " : "", a->n);
         list(&b, "", &a->argv);
         text(&b, "wdir", a->wdir);
+        text(&b, "pset", a->pset);
         text(&b, "path", a->path);
         nodes(&b, a);
         rules(&b, "", &a->env);
@@ -174,6 +175,8 @@ static const struct { const char *name, *words[MOST], *want; } good[] = {
     { "names of -n",        { "-np", "2", "a", ":", "-c", "3", "b" }, "2*a | 3*b" },
     { "any number of dashes", { "---n", "2", "--l", "a" },        "2*a label=[%r] " },
     { "any case",           { "-N", "2", "-Prepend-Rank", "a" },  "2*a label=[%r] " },
+    { "sets of processes", { "-pset", "x", "a", ":", "--pset", "y z", "b" },
+      "1*a pset=x | 1*b pset=y z" },
     { "value after =",      { "--np=2", "-wdir=/a=b", "a" },      "2*a wdir=/a=b" },
     { "value that looks like an option", { "-wdir", "-l", "a" },  "1*a wdir=-l" },
     { "-- ends options",    { "-n", "2", "--", "-x", "--" },      "2*-x,--" },
@@ -342,6 +345,7 @@ static const struct { const char *name, *words[MOST], *error; } bad[] = {
     { "together too many",  { "-n", "600000", "a", ":", "-n", "600000", "b" },
       "more than 1000000 processes" },
     { "no value",           { "-n" },               "-n: needs a value (N)" },
+    { "a set with a comma", { "-pset", "a,b", "c" }, "-pset: 'a,b' has a comma" },
     { "no value before :",  { "-wdir", ":", "a" },  "-wdir: needs a value (DIR)" },
     { "one value of two",   { "--env", "A" },
             "--env: needs two values (NAME VALUE)" },

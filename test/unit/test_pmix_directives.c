@@ -114,11 +114,17 @@ static const struct {
     { "time and flags", "[" INFO("pmix.job.time", "PMIX_INT", "5") "," INFO("pmix.abnz",
       "PMIX_BOOL", "false") "," INFO("pmix.notecomp", "PMIX_BOOL", "true") "]", APP(""),
       PMIX_SUCCESS, ONE "0;infokeycount=1;infokey0=timeout;infoval0=5;" },
-    { "what cannot be done, not required", "[" TEXT("pmix.mapby", "node") "]", APP(""),
+    { "where they run", "[" TEXT("pmix.ppr", "2:node") "," TEXT("pmix.rankby", "node") ","
+      TEXT("pmix.pset.nm", "x") "]", APP(""),
+      PMIX_SUCCESS, ONE "0;infokeycount=3;infokey0=map;infoval0=ppr:2:node;infokey1=rank;"
+      "infoval1=node;infokey2=pset;infoval2=x;" },
+    { "a set of two names", "[" TEXT("pmix.pset.nm", "x,y") "]", APP(""), PMIX_ERR_BAD_PARAM,
+      "apps[0]: infos[0]: pmix.pset.nm: no name of a process set: 'x,y'" },
+    { "what cannot be done, not required", "[" TEXT("pmix.mapby", "numa") "]", APP(""),
       PMIX_SUCCESS, ONE "0;infokeycount=0;" },
     { "what cannot be done, required", "[{\"key\":\"pmix.mapby\",\"type\":\"PMIX_STRING\","
-      "\"value\":\"node\",\"flags\":[\"required\"]}]", APP(""), PMIX_ERR_PARAM_VALUE_NOT_SUPPORTED,
-      "apps[0]: infos[0]: pmix.mapby: 'node' is not supported, 'slot' is" },
+      "\"value\":\"numa\",\"flags\":[\"required\"]}]", APP(""), PMIX_ERR_PARAM_VALUE_NOT_SUPPORTED,
+      "apps[0]: infos[0]: pmix.mapby: 'numa' is not supported" },
     { "no apps", "[]", "[]", PMIX_ERR_BAD_PARAM, "apps: there are 0, want 1 to 1024" },
     { "no program", "[]", "[{\"cmd\":\"\",\"maxprocs\":1}]", PMIX_ERR_JOB_NO_EXE_SPECIFIED,
       "apps[0]: cmd: no program" },

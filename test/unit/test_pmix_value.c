@@ -322,7 +322,7 @@ static void test_lengths(void **state)
     text[0] = '1';
     assert_int_equal(value_decode(PMIX_INT, text, VALUE_TEXT, "v", &back, &e), 0);
     assert_int_equal(value_decode(PMIX_INT, text, VALUE_TEXT + 1, "v", &back, &e), -1);
-    assert_string_equal(e.text, "v: 1048577 bytes of JSON, at most 1048576");
+    assert_string_equal(e.text, "v: 25165825 bytes of JSON, at most 25165824");
     assert_int_equal(e.code, ERR_LENGTH);
     string = text;
     text[VALUE_TEXT - 2] = '\0';
@@ -332,7 +332,7 @@ static void test_lengths(void **state)
     value_clear(PMIX_STRING, &back);
     text[VALUE_TEXT - 2] = 'x';
     text[VALUE_TEXT - 1] = '\0';
-    not_written(PMIX_STRING, &string, ERR_LENGTH, "v: more than 1048576 bytes of JSON");
+    not_written(PMIX_STRING, &string, ERR_LENGTH, "v: more than 25165824 bytes of JSON");
     free(text);
 
     snprintf(key, sizeof key, INFO("%0*d", "1"), PMIX_MAX_KEYLEN, 0);

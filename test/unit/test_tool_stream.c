@@ -161,12 +161,15 @@ static void test_who_does_not_read_stops_it(void **state)
     begin(ends, loop);
     sent = fill(ends[0].fd, loop, SIZE_MAX);
     assert_true(sent > ends[0].bytes);           /* what more there is waits in its socket */
+    assert_true(tool_streams_untaken(&ends[0].streams) > sent - ends[0].bytes);
+    assert_int_equal(tool_streams_untaken(&ends[1].streams), 0);
     while ((n = read(ends[1].fd, data, sizeof data)) > 0) {
         got += (size_t)n;
         settle(loop);
     }
     assert_int_equal(got, sent);
     assert_int_equal(ends[0].bytes, sent);
+    assert_int_equal(tool_streams_untaken(&ends[0].streams), 0);
     finish(ends, loop);
 }
 
