@@ -174,7 +174,8 @@ $B/test/bench/layer: $B/test/bench/layer.o $(core)
 sim_src  = $(filter-out pmi2/client%.c pmi2/lib_%.c pmix_ext/lib_%.c $(tool_src), \
              $(wildcard wire/*.c pmi2/*.c pmix_ext/*.c)) \
            $(patsubst %,mpiexec_lite/%.c,launch lease tree flow starting spawned spawned_info \
-             soft rankmap spawn_env binding bundle place plan env hosts hosts_text opts_file) \
+             spawned_map soft rankmap spawn_env cpus mapspec bundle place plan env hosts hosts_text \
+             opts_file) \
            $(wildcard test/sim/*.c)
 $B/test/sim/sim: $(patsubst %.c,$B/%.o,$(sim_src))
 	$(LD_TEST) $(LIBS_SEAL) $(LIBS_JSON) $(LIBS_WIRE) -lm -o $@

@@ -70,7 +70,7 @@ int opts_settle(struct reader *r, struct err *e)
         return -1;
     if (opts_set_from_environment(r, e) < 0 || check_launch(&r->plan->remote, e) < 0)
         return -1;
-    if (opts_settle_hosts(r, e) < 0 || check_count(r->plan, e) < 0)
+    if (opts_settle_hosts(r, e) < 0 || check_count(r->plan, e) < 0 || opts_settle_map(r, e) < 0)
         return -1;
     settle_usize(r);
     if (check_rank(r, "output-from", r->plan->output_from, e) < 0)
