@@ -6,6 +6,8 @@
 #include "mpiexec_lite/bundle.h"
 
 #include "mpiexec_lite/hosts.h"
+#include "mpiexec_lite/providers.h"
+#include "mpiexec_lite/setup.h"
 
 #include <assert.h>
 #include <stdint.h>
@@ -37,7 +39,7 @@ static const struct field job_fields[] = {
     FIELD("directory",        TEXT,     bundle, cwd, 0, 0),
     FIELD("trace",            BOOL,     bundle, trace, 0, 1),
     FIELD("umask",            UNSIGNED, bundle, umask, 0, 0777),
-    FIELD("launcher",         INT,      bundle, plan.remote.launcher, 0, LAUNCHER_TCP),
+    FIELD("launcher",         INT,      bundle, plan.remote.launcher, 0, LAUNCHERS - 1),
     FIELD("launcher's program", OPTION, bundle, plan.remote.exec, 0, 0),
     FIELD("launcher's words", WORDS,    bundle, plan.remote.extra, 0, MOST),
     FIELD("X forwarding",     BOOL,     bundle, plan.remote.forward_x, 0, 1),
@@ -75,6 +77,10 @@ static const struct field job_fields[] = {
     FIELD("highest port",     INT,      bundle, plan.ports.high, 0, 65535),
     FIELD("no host name",     BOOL,     bundle, plan.hide_hostname, 0, 1),
     FIELD("kinds of memory",  OPTION,   bundle, plan.alloc_kinds, 0, 0),
+    FIELD("variables",        WORDS,    bundle, plan.env.set, 0, MOST),
+    FIELD("providers",        WORDS,    bundle, plan.providers, 0, PROVIDERS_MAX),
+    FIELD("providers' root",  INT,      bundle, plan.providers_root, 0, PROVIDERS_ROOT_SKIP),
+    FIELD("set-up",           OPTION,   bundle, setup, 0, 0),
     FIELD("binding",          OPTION,   bundle, plan.map.bind, 0, 0),
     FIELD("mapping",          OPTION,   bundle, plan.map.by, 0, 0),
     FIELD("memory binding",   OPTION,   bundle, plan.map.memory, 0, 0),
@@ -101,6 +107,7 @@ static const struct field app_fields[] = {
     FIELD("directory", OPTION, app, wdir, 0, 0),
     FIELD("path",      OPTION, app, path, 0, 0),
     FIELD("binding",   OPTION, app, bind, 0, 0),
+    FIELD("variables", WORDS,  app, env.set, 0, MOST),
 };
 
 static const struct field env_fields[] = {
@@ -444,7 +451,7 @@ static bool get_apps(struct reader *r, struct bundle *b)
     long ranks = 0;
     size_t n;
 
-    if (!get_items(r, "program", 19, PLAN_RANKS_MAX, &n))
+    if (!get_items(r, "program", 23, PLAN_RANKS_MAX, &n))
         return false;
     b->envs = calloc(n, sizeof *b->envs);
     if (!b->envs)
@@ -528,5 +535,6 @@ void bundle_clear(struct bundle *b)
     free(b->cwd);
     free(b->jobid);
     free(b->spawner);
+    setup_free_text(b->setup);
     *b = (struct bundle){ .envs = NULL };
 }

@@ -20,6 +20,8 @@ struct bundle {
     bool             timeline;   /* moments are kept (moments.h) */
     char            *jobid, *spawner;    /* spawner: id of the job that has started it, or
                                             NULL */
+    char            *setup;      /* what set-up providers have said of it, as setup_write has
+                                    it; NULL: nothing */
 };
 
 /* Append the bytes of a job.  envs: one list a block.  out->failed: no memory. */

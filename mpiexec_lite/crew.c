@@ -144,6 +144,7 @@ static void rank_ended(struct crew *c, struct rank *r, int wstatus)
     blame_end(c, r, wstatus);
     c->running--;
     c->node->ops->ended(c->node->host, c, r->rank, wstatus);
+    crew_hook_ended(c, r->rank, wstatus);
     r->pid = 0;
     r->adopted = false;
     member_ended(m);
@@ -177,6 +178,8 @@ static bool is_end(int signo)
 void crew_kill(struct crew *c, int rank, int signo)
 {
     c->killing = c->killing || (rank < 0 && (is_end(signo) || signo == SIGINT || signo == SIGHUP));
+    if (rank < 0 && is_end(signo) && c->step == CREW_SETTING_UP)
+        hooks_cancel(c->hooks);
     for (int i = 0; i < c->n; i++) {
         struct rank *r = &c->ranks[i];
 
@@ -291,6 +294,8 @@ void crew_clear(struct crew *c)
     feed_free(c->feed);
     crew_close_pmi(c);
     output_free(c->output);
+    hooks_free(c->hooks);
+    setup_clear(&c->setup);
     if (c->job)
         server_remove_job(c->job);
     taken_release(&c->taken);

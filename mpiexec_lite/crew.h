@@ -9,6 +9,7 @@
 #include "mpiexec_lite/cleanup.h"
 #include "mpiexec_lite/conn.h"
 #include "mpiexec_lite/feed.h"
+#include "mpiexec_lite/hooks.h"
 #include "mpiexec_lite/launch.h"
 #include "mpiexec_lite/listen.h"
 #include "mpiexec_lite/node.h"
@@ -26,6 +27,14 @@ struct crew_args {                   /* all borrowed */
     int               number;        /* of the job; 0: of the command line */
     int               input;         /* the stdin that a rank gets itself; -1: forwarded */
     void             *owner;         /* the host's name for this job */
+};
+
+/* What providers have to say before ranks may be started (crew_hooks.c). */
+enum crew_step {
+    CREW_PREPPED,                    /* nothing was asked */
+    CREW_SETTING_UP,                 /* setup-local, setup-child: no fork */
+    CREW_SET_UP,                     /* or nobody is to be asked */
+    CREW_FORKED, CREW_GIVEN_UP       /* given up: no rank will be started */
 };
 
 struct rank {
@@ -65,6 +74,9 @@ struct crew {
     bool              killing;       /* ranks are sent signals: their ends say nothing */
     struct blame      blames[CREW_BLAMES];
     int               nblames;
+    enum crew_step    step;
+    struct setup      setup;         /* what providers have said of the job */
+    struct hooks     *hooks;         /* NULL: there are none, or no rank is here */
 };
 
 /* 0, or -1 and e; to be cleared either way.  output and feed are to be added. */
@@ -74,6 +86,18 @@ void crew_clear(struct crew *c);         /* and the job, if there is one */
 int  crew_add_job(struct crew *c, int subtree, struct err *e);
 /* Whether all ranks of this crew can have their descriptors, beside those there are. */
 int  crew_check_files(struct crew *c, struct err *e);
+/* What providers have said of the job: its text, or NULL.  After crew_add_job.  0, or -1
+ * and e. */
+int  crew_take_setup(struct crew *c, const char *text, struct err *e);
+/* Have providers set up this node and its ranks.  0: they may be started at once; 1: op
+ * prepared or unprepared follows; -1 and e. */
+int  crew_set_up(struct crew *c, struct err *e);
+bool crew_is_set_up(const struct crew *c);
+/* No rank will be started; op unhooked follows, if there are providers. */
+void crew_give_up(struct crew *c);
+/* Nothing is left to do for providers. */
+bool crew_unhooked(const struct crew *c);
+
 /* Start every rank, or as many as can be; who fails is told.  -1 and e if not even
  * the preparations worked. */
 int  crew_start(struct crew *c, struct err *e);
@@ -116,6 +140,9 @@ bool crew_reaped(struct crew *c, pid_t pid, int wstatus);
  * told.  0, or -1 and e; b is to be cleared either way. */
 struct binding;
 int  crew_bind(struct crew *c, size_t app, struct binding *b, struct err *e);
+/* Between the crew's files: crew_hooks.c */
+void crew_hook_started(struct crew *c);                  /* those that could be */
+void crew_hook_ended(struct crew *c, int rank, int wstatus);
 /* crew_pmi.c */
 void crew_initialized(struct crew *c, struct rank *r);   /* a rank has spoken PMI */
 int  crew_listen(struct crew *c, struct err *e);         /* -pmi-port */

@@ -1,4 +1,5 @@
 /* main.c - mpiexec_lite: read the command line, fork the root, be its front end. */
+#include "mpiexec_lite/alloc.h"
 #include "mpiexec_lite/child.h"
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/front.h"
@@ -6,6 +7,8 @@
 #include "mpiexec_lite/mpir.h"
 #include "mpiexec_lite/naming_start.h"
 #include "mpiexec_lite/opts.h"
+#include "mpiexec_lite/provider_host.h"
+#include "mpiexec_lite/providers.h"
 #include "mpiexec_lite/quota.h"
 #include "mpiexec_lite/root.h"
 #include "mpiexec_lite/single.h"
@@ -239,7 +242,9 @@ static int run_plan(struct plan *p, int *signo)
     p->debugged = mpir_being_debugged();         /* by who has started us */
     if (p->debugged)
         p->hold = HOLD_EXEC;
-    if (place_ranks(p, NULL, &place, &e) < 0)
+    if (place_ranks(p, NULL, &place, &e) < 0 ||
+        providers_list(p->no_providers, &p->provider_dirs, &p->provider_files, &p->providers,
+                       &e) < 0)
         status = complain(e.text, EXIT_USAGE);
     else if (!(status = check_crowd(p, &place)))
         status = find_programs(p, &place, programs);
@@ -286,17 +291,21 @@ int main(int argc, char **argv)
 
     if (fill_standard() < 0)
         return complain(strerror(errno), EXIT_LAUNCHER);
+    if (argc == 3 && !strcmp(argv[1], "--run-provider"))
+        return provider_host_run(argv[2]);
     what = opts_parse(&plan, argc, argv, environ, stdout, &e);
     for (size_t i = 0; i < plan.warnings.n; i++)
         complain(plan.warnings.v[i], 0);
     if (what == OPTS_USAGE || what == OPTS_FAILED)
         status = complain(e.text, what == OPTS_USAGE ? EXIT_USAGE : EXIT_LAUNCHER);
+    else if (what == OPTS_RUN && plan.allocate)
+        status = alloc_run(&plan, argv, &e) < 0 ? complain(e.text, EXIT_LAUNCHER) : 0;
     else if (what == OPTS_RUN)
         status = run_plan(&plan, &signo);
     else if (fflush(stdout) || ferror(stdout))
         status = complain_of("write to stdout", strerror(errno), EXIT_LAUNCHER);
-    plan_clear(&plan);
-    if (signo)
+    if (signo && !plan.alloc)            /* salloc does not tell its command's signal */
         end_by(signo);
-    return status;
+    plan_clear(&plan);
+    return signo ? 128 + signo : status;
 }

@@ -24,8 +24,8 @@ struct work {
     const struct map_request *q;
     struct err   *e;
     struct cpus   allowed;
-    struct ranges objects;   /* what is to be bound to, in the order of the hardware */
-    struct ranges domains;   /* what map names */
+    struct selection objects;    /* what is to be bound to, in the order of the hardware */
+    struct selection domains;    /* what map names */
     struct units  units;     /* in the order of the hardware, domain by domain */
     size_t       *start;     /* owned; of each domain's units, and one more */
     struct units  order;     /* in the order in which they are given */
@@ -96,8 +96,8 @@ static bool list_domains(struct work *w)
     size_t n = 0, k;
 
     if (!map || map->kind != SPEC_OBJECT)
-        return ranges_add(&w->domains, all) == 0 || no_memory(w);
-    if (select_ranges(w->topo, map, &w->domains, w->e) < 0) {
+        return selection_add(&w->domains, all) == 0 || no_memory(w);
+    if (selection_of(w->topo, map, &w->domains, w->e) < 0) {
         err_context(w->e, "map");
         return false;
     }
@@ -322,7 +322,7 @@ static bool decide(struct work *w)
     case SPEC_RR:     return list_round_robin(w);
     default:          break;
     }
-    if (select_ranges(w->topo, w->q->bind, &w->objects, w->e) < 0)
+    if (selection_of(w->topo, w->q->bind, &w->objects, w->e) < 0)
         return false;
     if (w->q->bind->kind == SPEC_DEVICE)
         return order_devices(w);
@@ -357,8 +357,8 @@ int mapper_seats(const struct topo *t, const struct map_request *q, struct seats
     *s = (struct seats){ 0 };
     topo_allowed(t, &w.allowed);
     ok = decide(&w) && fill_seats(&w, s);
-    ranges_clear(&w.objects);
-    ranges_clear(&w.domains);
+    selection_clear(&w.objects);
+    selection_clear(&w.domains);
     free(w.units.v);
     free(w.order.v);
     free(w.start);

@@ -164,16 +164,34 @@ void node_warn(struct node *n, const char *text)
     op_log(n, LOG_WARN, NULL, text);
 }
 
+/* What set-up providers have said may be secret, whoever passes it on. */
+static void redact(struct node *n, const char *data, size_t len, struct buf *out)
+{
+    struct crew *c;
+
+    buf_add(out, data, len);
+    TAILQ_FOREACH(c, &n->crews, in_node)
+        if (c->setup.secrets.n) {
+            struct buf before = *out;
+
+            *out = (struct buf)BUF_INIT;
+            setup_redact(&c->setup, buf_bytes(&before), before.len, out);
+            buf_clear(&before);
+        }
+}
+
 static void op_trace(void *host, struct member *m, bool from_peer, const char *data,
                      size_t len)
 {
     struct node *n = host;
-    struct buf line = BUF_INIT;
+    struct buf line = BUF_INIT, safe = BUF_INIT;
 
-    trace_format(&line, m ? crew_of(m)->args.number : 0, m ? member_rank(m) : -1, from_peer, data,
-                 len);
-    if (!line.failed)
+    redact(n, data, len, &safe);
+    trace_format(&line, m ? crew_of(m)->args.number : 0, m ? member_rank(m) : -1, from_peer,
+                 buf_bytes(&safe), safe.len);
+    if (!line.failed && !safe.failed)
         n->ops->trace(n->host, &line);
+    buf_clear(&safe);
     buf_clear(&line);
 }
 
@@ -277,7 +295,7 @@ bool node_reaped(struct node *n, pid_t pid, int wstatus)
     TAILQ_FOREACH(c, &n->crews, in_node)
         if (crew_reaped(c, pid, wstatus))
             return true;
-    return false;
+    return all_hooks_reaped(&n->hooks, pid);
 }
 
 void node_report(struct node *n)
@@ -321,6 +339,7 @@ int node_init(struct node *n, struct ev_loop *loop, const struct node_args *args
     *n = (struct node){ .args = *args, .ops = ops, .host = host, .loop = loop, .null = -1 };
     TAILQ_INIT(&n->crews);
     TAILQ_INIT(&n->cleanups);
+    TAILQ_INIT(&n->hooks);
     topology_init(&n->topology, n);
     n->buffer = malloc(NODE_BUFFER);
     if (!n->buffer)

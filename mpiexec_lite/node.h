@@ -6,6 +6,7 @@
 #include "mpiexec_lite/child.h"
 #include "mpiexec_lite/cleanup.h"
 #include "mpiexec_lite/conn.h"
+#include "mpiexec_lite/hooks.h"
 #include "mpiexec_lite/moments.h"
 #include "mpiexec_lite/oom.h"
 #include "mpiexec_lite/plan.h"
@@ -31,6 +32,11 @@ struct node_ops {
                     const char *text);
     void (*protocol)(void *host, struct crew *c, int rank, const char *why);
     void (*hung_up)(void *host, struct crew *c, int rank);
+    /* Set-up providers: ranks may be started; they are not to be, and why (errnum: EPERM,
+     * or ECANCELED as the job is ending); after their end all is done.  From the loop. */
+    void (*prepared)(void *host, struct crew *c);
+    void (*unprepared)(void *host, struct crew *c, const char *why, int errnum);
+    void (*unhooked)(void *host, struct crew *c);
     /* Before the server core hears of it. */
     void (*ended)(void *host, struct crew *c, int rank, int wstatus);
     /* At the root: a fence of rank waiting misses rank missing. */
@@ -59,6 +65,7 @@ struct node_args {
 };
 
 struct node {
+    struct all_hooks  hooks;         /* theirs who have made them */
     struct node_args args;           /* borrowed, as are the next three */
     const struct node_ops *ops;
     void             *host;

@@ -1,4 +1,5 @@
 /* opts.c - from words to a plan.  See opts.h and opts_table.h. */
+#include "mpiexec_lite/env.h"
 #include "mpiexec_lite/opts_table.h"
 
 #include "wire/nearest.h"

@@ -81,7 +81,6 @@ const struct refusal opts_refused[] = {
     { "use-hwthread-cpus", "processes are counted by slots", "use -bind-to hwthread" },
     { "gpu-subdevs-per-proc", "parts of GPUs are not shared out",
       "set ZE_AFFINITY_MASK from MPI_LOCALRANKID in a script" },
-    { "rmk", "allocations are not read", "use -hosts or -f" },
     { "add-host add-hostfile", "all hosts are named at the start", "use -hosts or -f" },
 
     /* what would be shown */

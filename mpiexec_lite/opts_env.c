@@ -1,5 +1,7 @@
 /* opts_env.c - variables of our environment that stand for options.  See opts_table.h. */
+#include "mpiexec_lite/allocation.h"
 #include "mpiexec_lite/env.h"
+#include "mpiexec_lite/launchers.h"
 #include "mpiexec_lite/opts_table.h"
 
 #include <limits.h>
@@ -125,8 +127,10 @@ static int set_inherit(struct reader *r, const struct variable *v, const char *n
 static int set_launcher(struct reader *r, const struct variable *v, const char *name,
                         const char *text, struct err *e)
 {
-    if (!*text || opts_has(r, v->option) ||
-        opts_find_launcher(text, &r->plan->remote.launcher) == 0)
+    if (!*text || opts_has(r, v->option))
+        return 0;
+    r->launcher_named = true;
+    if (launcher_find(text, &r->plan->remote.launcher) == 0)
         return 0;
     r->strange_launcher = true;
     return opts_warn(r, e, "%s=%.40s is not supported by this version and ignored", name, text);
@@ -238,6 +242,30 @@ static int set_wrapper(struct reader *r, const struct variable *v, const char *n
     return on < 0 ? -1 : 0;
 }
 
+static int set_rmk(struct reader *r, const struct variable *v, const char *name,
+                   const char *text, struct err *e)
+{
+    (void)name;
+    return !*text || opts_has(r, v->option) ? 0 : opts_choose_rmk(r, text, e);
+}
+
+/* Before those of the command line, as the system's are. */
+static int set_providers(struct reader *r, const struct variable *v, const char *name,
+                         const char *text, struct err *e)
+{
+    struct strlist *dirs = &r->plan->provider_dirs, given = *dirs;
+    int rc;
+
+    (void)v;
+    (void)name;
+    if (!*text || r->plan->no_providers)
+        return 0;
+    *dirs = (struct strlist){ 0 };
+    rc = strlist_add(dirs, text) < 0 || strlist_copy(dirs, &given) < 0 ? no_memory(e) : 0;
+    strlist_clear(&given);
+    return rc;
+}
+
 const struct variable opts_variables[] = {
     { { "MPIEXEC_TIMEOUT" }, set_timeout, "timeout", NULL,
       "As -timeout.  0 or less is no limit." },
@@ -285,7 +313,11 @@ const struct variable opts_variables[] = {
     { { "HYDRA_TOPOLIB" }, set_or_warn, "topolib", NULL, "As -topolib, in the same way." },
     { { "HYDRA_TOPO_DEBUG" }, set_switch, "report-bindings", NULL,
       "A boolean: as -report-bindings." },
-    { { "HYDRA_RMK", "HYDRA_DEMUX" }, NULL, NULL, NULL, "Ignored." },
+    { { "MPIEXEC_LITE_PROVIDERS" }, set_providers, NULL, NULL,
+      "A directory of set-up providers, used after the system's; see "
+      "mpiexec_lite-providers(7)." },
+    { { "HYDRA_RMK" }, set_rmk, "rmk", NULL, "As -rmk." },
+    { { "HYDRA_DEMUX" }, NULL, NULL, NULL, "Ignored." },
     { { "HYDRA_NAMESERVER_PORT", "HYDRA_NAMESERVER_DEBUG", "HYDSERV_PORT", "HYDSERV_DEBUG" },
       NULL, NULL, NULL, "For daemons of Hydra that are not needed here; ignored." },
     { { "MPIEXEC_PREFIX_DEFAULT", "MPIEXEC_PREFIX_STDOUT", "MPIEXEC_PREFIX_STDERR",
@@ -317,12 +349,22 @@ static int read_variable(struct reader *r, const struct variable *v, struct err 
     return 0;
 }
 
+/* Whose job this is, if nobody has said; its manager may be the launcher, too. */
+static void find_manager(struct reader *r)
+{
+    if (!r->rmk && !r->no_rmk)
+        r->rmk = allocation_detect(r->envp);
+    if (r->rmk && r->rmk->launches && !r->launcher_named && !opts_has(r, "launcher"))
+        launcher_find(r->rmk->name, &r->plan->remote.launcher);
+}
+
 int opts_set_from_environment(struct reader *r, struct err *e)
 {
-    if (!any_set(r->envp))
-        return 0;
-    for (size_t i = 0; i < opts_variables_count; i++)
+    bool any = any_set(r->envp);
+
+    for (size_t i = 0; any && i < opts_variables_count; i++)
         if (opts_variables[i].set && read_variable(r, &opts_variables[i], e) < 0)
             return -1;
+    find_manager(r);
     return 0;
 }

@@ -1,5 +1,6 @@
 /* opts_hosts.c - from the options about hosts to the nodes of the plan.  See
  * opts_table.h. */
+#include "mpiexec_lite/allocation.h"
 #include "mpiexec_lite/cartesian.h"
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/opts_table.h"
@@ -43,6 +44,21 @@ static int read_environment_file(struct reader *r, struct err *e)
     if (opts_read_hostfile(r, path, e) < 0)
         return err_context(e, "HYDRA_HOST_FILE");
     return 0;
+}
+
+/* What a resource manager has granted, unless the user has said otherwise.  -ppn says how
+ * much to put on its nodes, and so is in the user's hands. */
+static int read_allocation(struct reader *r, struct err *e)
+{
+    struct plan *p = r->plan;
+
+    if (!r->rmk || p->hosts_given || any_block_list(p))
+        return 0;
+    p->hosts_given = true;
+    p->in_allocation = !r->ppn;
+    if (allocation_read(r->rmk, r->envp, &r->hosts, e) == 0)
+        return 0;
+    return err_context(e, "job of %s (-rmk user: do not look)", r->rmk->name);
 }
 
 /* What was said of the list as a whole. */
@@ -211,7 +227,9 @@ int opts_settle_hosts(struct reader *r, struct err *e)
 {
     struct plan *p = r->plan;
 
-    if (read_environment_file(r, e) < 0 || arrange(r, e) < 0 || settle_blocks(r, e) < 0)
+    if (read_environment_file(r, e) < 0 || read_allocation(r, e) < 0)
+        return -1;
+    if (arrange(r, e) < 0 || settle_blocks(r, e) < 0)
         return -1;
     if (read_topology(r, e) < 0)
         return -1;

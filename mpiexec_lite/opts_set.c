@@ -1,5 +1,9 @@
 /* opts_set.c - what each option does to the plan.  See opts_table.h. */
 #include "mpiexec_lite/address.h"
+#include "mpiexec_lite/alloc.h"
+#include "mpiexec_lite/allocation.h"
+#include "mpiexec_lite/env.h"
+#include "mpiexec_lite/launchers.h"
 #include "mpiexec_lite/opts_table.h"
 #include "mpiexec_lite/pattern.h"
 #include "mpiexec_lite/timeline.h"
@@ -99,6 +103,23 @@ int opts_set_timeline(struct reader *r, const struct option *o, char *const *arg
         return err_set(e, ERR_INVALID_VAL, "'%.200s' does not end in .json, .svg or .html",
                        arg[0]);
     return opts_set_text(r, o, arg, e);
+}
+
+int opts_add_text(struct reader *r, const struct option *o, char *const *arg, struct err *e)
+{
+    if (!*arg[0])
+        return err_set(e, ERR_INVALID_VAL, "the value is empty");
+    return strlist_add(member(r, o), arg[0]) < 0 ? no_memory(e) : 0;
+}
+
+int opts_set_providers_root(struct reader *r, const struct option *o, char *const *arg,
+                            struct err *e)
+{
+    (void)o;
+    if (strcmp(arg[0], "fail") && strcmp(arg[0], "skip"))
+        return err_set(e, ERR_INVALID_VAL, "'%.40s' is not fail or skip", arg[0]);
+    r->plan->providers_root = strcmp(arg[0], "fail") ? PROVIDERS_ROOT_SKIP : PROVIDERS_ROOT_FAIL;
+    return 0;
 }
 
 int opts_set_pset(struct reader *r, const struct option *o, char *const *arg, struct err *e)
@@ -308,19 +329,17 @@ int opts_set_skip_launch_node(struct reader *r, const struct option *o, char *co
     return 0;
 }
 
-/* 0, or -1 if no launcher has this name. */
-int opts_find_launcher(const char *name, enum launcher *to)
+/* What was given is not in a list of names, which is lent. */
+static int not_one_of(const char *given, void names(struct buf *out), struct err *e)
 {
-    static const char *const names[] = {
-        [LAUNCHER_SSH] = "ssh", [LAUNCHER_FORK] = "fork", [LAUNCHER_MANUAL] = "manual",
-        [LAUNCHER_TCP] = "tcp",
-    };
+    struct buf text = BUF_INIT;
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcasecmp(name, names[i]) == 0) {
-            *to = (enum launcher)i;
-            return 0;
-        }
+    names(&text);
+    if (text.failed)
+        no_memory(e);
+    else
+        err_set(e, ERR_INVALID_VAL, "'%.40s' is none of: %s", given, buf_bytes(&text));
+    buf_clear(&text);
     return -1;
 }
 
@@ -328,9 +347,37 @@ int opts_set_launcher(struct reader *r, const struct option *o, char *const *arg
                       struct err *e)
 {
     (void)o;
-    if (opts_find_launcher(arg[0], &r->plan->remote.launcher) == 0)
+    if (launcher_find(arg[0], &r->plan->remote.launcher) == 0)
         return 0;
-    return err_set(e, ERR_INVALID_VAL, "'%.40s' is not ssh, fork, manual or tcp", arg[0]);
+    return not_one_of(arg[0], launcher_names, e);
+}
+
+static void rmk_names(struct buf *out)
+{
+    buf_str(out, "user, ");
+    allocation_names(out);
+}
+
+int opts_choose_rmk(struct reader *r, const char *name, struct err *e)
+{
+    r->no_rmk = strcasecmp(name, "user") == 0;
+    r->rmk = r->no_rmk ? NULL : allocation_find(name);
+    return r->no_rmk || r->rmk ? 0 : not_one_of(name, rmk_names, e);
+}
+
+int opts_set_rmk(struct reader *r, const struct option *o, char *const *arg, struct err *e)
+{
+    (void)o;
+    return opts_choose_rmk(r, arg[0], e);
+}
+
+int opts_set_alloc(struct reader *r, const struct option *o, char *const *arg, struct err *e)
+{
+    struct strlist words = { 0 };
+    int rc = alloc_words(arg[0], &words, e);
+
+    strlist_clear(&words);
+    return rc < 0 ? -1 : opts_set_text(r, o, arg, e);
 }
 
 int opts_set_nameserver(struct reader *r, const struct option *o, char *const *arg,

@@ -1,5 +1,6 @@
 /* opts_settle.c - what can be decided only when all options have been read.  See
  * opts_table.h. */
+#include "mpiexec_lite/env.h"
 #include "mpiexec_lite/opts_table.h"
 
 #include <limits.h>
@@ -70,6 +71,9 @@ int opts_settle(struct reader *r, struct err *e)
         return -1;
     if (opts_set_from_environment(r, e) < 0 || check_launch(&r->plan->remote, e) < 0)
         return -1;
+    r->plan->allocate = r->plan->alloc && !env_get(r->envp, "SLURM_JOB_ID");
+    if (r->plan->allocate)
+        return 0;                        /* it is read again there, where hosts are known */
     if (opts_settle_hosts(r, e) < 0 || check_count(r->plan, e) < 0 || opts_settle_map(r, e) < 0)
         return -1;
     settle_usize(r);

@@ -219,6 +219,19 @@ const struct option opts_table[] = {
       .set = opts_set_switch, JOB(print_rank_map), .value = true,
       .help = "Print first which ranks run on which host, as (HOST:0,1,2)." },
 
+    { .names = { "rmk" }, .arg = "KIND", .section = SECTION_HOSTS, .set = opts_set_rmk,
+      .help = "Which resource manager's hosts to run on: slurm, pbs, lsf, sge, cobalt, ll; "
+              "user: none.",
+      .more = "Without it, nor HYDRA_RMK, it is the first of them whose environment is there. "
+              " A list of hosts beats what it has granted, and -ppn its slots.  See "
+              "ALLOCATIONS." },
+
+    { .names = { "alloc" }, .arg = "N[:TIME][,OPTION=VALUE]...", .section = SECTION_HOSTS,
+      .set = opts_set_alloc, JOB(alloc),
+      .help = "Ask Slurm for N nodes, run on them, and give them back.",
+      .more = "TIME and what follows are as salloc has them, -alloc 4:30,partition=debug.  In a "
+              "job of Slurm it has no effect." },
+
     { .names = { "bind-to", "binding" }, .arg = "WHAT", .section = SECTION_MAP,
       .set = opts_set_bind,
       .help = "What a process may run on: none (default), core, hwthread, socket, numa, l3cache, "
@@ -283,13 +296,17 @@ const struct option opts_table[] = {
     { .names = { "topolib" }, .arg = "hwloc", .section = SECTION_MAP, .set = opts_set_topolib,
       .help = "How hosts are looked at; there is only one." },
 
-    { .names = { "launcher", "bootstrap" }, .arg = "ssh|fork|manual|tcp",
+    { .names = { "launcher", "bootstrap" }, .arg = "NAME",
       .section = SECTION_LAUNCH, .set = opts_set_launcher,
-      .help = "How the other hosts are reached (default: ssh).",
+      .help = "How the other hosts are reached: ssh, rsh, slurm, pbs, lsf, sge, ll, fork, "
+              "manual or tcp (default: ssh; slurm in a job of Slurm).",
       .more = "With ssh all talk goes through the ssh connection.  fork starts every host "
               "as processes of this one, to try things out.  manual prints the commands "
               "for somebody else to run.  tcp runs the program of -launcher-exec once for "
-              "each host, and the hosts call back; that needs munge.  The variable "
+              "each host, and the hosts call back; that needs munge.  slurm does the same "
+              "with one srun for all hosts.  rsh, lsf, sge and ll run rsh, blaunch, qrsh "
+              "-inherit and llspawn.stdio as ssh is run, pbs runs pbs_tmrsh as tcp does; "
+              "lsf, sge, ll and pbs have not been tried there.  The variable "
               "HYDRA_LAUNCHER or HYDRA_BOOTSTRAP does the same." },
     { .names = { "launcher-exec", "bootstrap-exec" }, .arg = "PATH",
       .section = SECTION_LAUNCH, .set = opts_set_text, JOB(remote.exec),
@@ -384,6 +401,23 @@ const struct option opts_table[] = {
     { .names = { "disable-tools" }, .section = SECTION_PMI,
       .set = opts_set_switch, JOB(no_tools), .value = true,
       .help = "Let no tool (debugger, monitor, pmix_tool) connect; no socket is opened for them." },
+    { .names = { "provider" }, .arg = "PATH", .section = SECTION_PMI,
+      .set = opts_add_text, .flags = OPTION_REPEAT, .at = offsetof(struct plan, provider_files),
+      .help = "Have this set-up provider, an executable or NAME.so, prepare jobs, nodes and "
+              "ranks; may be given several times.",
+      .more = "See mpiexec_lite-providers(7)." },
+    { .names = { "provider-dir" }, .arg = "DIR", .section = SECTION_PMI,
+      .set = opts_add_text, .flags = OPTION_REPEAT, .at = offsetof(struct plan, provider_dirs),
+      .help = "Use all set-up providers of DIR, in order of their names, as those of "
+              SYSCONFDIR "/mpiexec_lite/providers.d and of the directory that "
+              "MPIEXEC_LITE_PROVIDERS names." },
+    { .names = { "no-providers" }, .section = SECTION_PMI,
+      .set = opts_set_switch, JOB(no_providers), .value = true,
+      .help = "Use no set-up provider but those of -provider and -provider-dir." },
+    { .names = { "providers-root" }, .arg = "fail|skip", .section = SECTION_PMI,
+      .set = opts_set_providers_root, JOB(providers_root),
+      .help = "What becomes of a set-up provider that needs root when somebody else starts the "
+              "job: the start fails (default), or goes on without it." },
     { .names = { "log-dir" }, .arg = "DIR", .section = SECTION_PMI,
       .set = opts_set_text, JOB(log_dir),
       .help = "Keep what programs and tools log for the record of their job, or for all "

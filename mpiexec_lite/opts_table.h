@@ -8,6 +8,7 @@
 #include "mpiexec_lite/opts.h"
 #include "wire/buf.h"
 
+struct allocation_kind;
 struct option;
 struct reader;
 
@@ -99,11 +100,14 @@ struct reader {
     int           order;     /* -order-nodes: 1 up, -1 down */
     bool          no_configfile;     /* -noconf */
     bool          timestamps;        /* --timestamp-output */
+    bool          launcher_named;    /* a variable names a launcher */
     bool          strange_launcher;  /* HYDRA_LAUNCHER is none of ours */
     int           cpus_per_rank;     /* -map-by ...:PE=N; 0: not given */
     bool          skip_launch_node;
     bool          no_autofork;       /* this host is started as the others are */
     bool          usize_system;      /* -usize SYSTEM */
+    bool          no_rmk;            /* -rmk user: no resource manager counts */
+    const struct allocation_kind *rmk;       /* the one that does; NULL: none */
 
     const struct option *help_of;    /* "-opt -h": stop and print that */
     void        (*print)(FILE *out); /* stop and print this */
@@ -125,7 +129,9 @@ option_fn opts_set_inherit;  /* inherit of struct env_rules at = value */
 option_fn opts_set_stdin, opts_set_usize, opts_set_verbose, opts_set_configfile;
 option_fn opts_set_pset, opts_set_ppn, opts_set_hosts, opts_set_hostfile, opts_set_order;
 option_fn opts_set_skip_launch_node, opts_set_launcher, opts_set_nameserver;
-option_fn opts_set_single_fd, opts_set_no_configfile;
+option_fn opts_set_single_fd, opts_set_rmk, opts_set_alloc, opts_set_no_configfile;
+option_fn opts_add_text;     /* a copy of the word to struct strlist at; not empty */
+option_fn opts_set_providers_root;
 option_fn opts_set_errhandler;   /* adds a variable */
 option_fn opts_set_as;       /* what the row `with` sets, with the row's text or the value */
 option_fn opts_set_ignored;  /* nothing; text: NULL, or the reason, which is a warning */
@@ -177,7 +183,7 @@ int opts_copy(char **to, const char *text, struct err *e);          /* frees wha
 /* Add name=value to set, unless the launcher sets that variable itself. */
 int opts_add_variable(struct reader *r, struct strlist *set, const char *name, size_t len,
                       const char *value, struct err *e);
-int opts_find_launcher(const char *name, enum launcher *to);        /* -1: there is none */
+int opts_choose_rmk(struct reader *r, const char *name, struct err *e);  /* -rmk NAME */
 int opts_seconds_of(const char *text, double *out, struct err *e);  /* may be negative */
 int opts_boolean(const char *text);      /* 1, 0; -1: neither */
 /* Add copies of all strings.  0, or -1 and ERR_NOMEM. */

@@ -36,6 +36,14 @@ int strlist_add(struct strlist *l, const char *s)
     return strlist_add_bytes(l, s, strlen(s));
 }
 
+int strlist_copy(struct strlist *to, const struct strlist *from)
+{
+    for (size_t i = 0; i < from->n; i++)
+        if (strlist_add(to, from->v[i]) < 0)
+            return -1;
+    return 0;
+}
+
 void strlist_clear(struct strlist *l)
 {
     for (size_t i = 0; i < l->n; i++)
@@ -179,6 +187,7 @@ void plan_clear(struct plan *p)
     launch_options_clear(&p->remote);
     map_options_clear(&p->map);
     env_rules_clear(&p->env);
+    free(p->alloc);
     free(p->topology_file);
     free(p->dims);
     free(p->rankmap);
@@ -192,6 +201,9 @@ void plan_clear(struct plan *p)
     free(p->nameserver);
     free(p->log_dir);
     free(p->single_id);
+    strlist_clear(&p->provider_dirs);
+    strlist_clear(&p->provider_files);
+    strlist_clear(&p->providers);
     strlist_clear(&p->warnings);
     plan_init(p);
 }

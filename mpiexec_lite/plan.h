@@ -24,6 +24,7 @@ struct strlist {
 int  strlist_add(struct strlist *l, const char *s);      /* copies; -1: no memory */
 /* The same for the first n bytes of s. */
 int  strlist_add_bytes(struct strlist *l, const char *s, size_t n);
+int  strlist_copy(struct strlist *to, const struct strlist *from);       /* adds them; -1 */
 void strlist_clear(struct strlist *l);
 
 enum inherit { INHERIT_UNSET, INHERIT_ALL, INHERIT_NONE, INHERIT_LIST };
@@ -34,7 +35,10 @@ struct env_rules {           /* -genv... or -env... */
     struct strlist set;      /* NAME=VALUE, in order */
 };
 
-enum launcher { LAUNCHER_SSH, LAUNCHER_FORK, LAUNCHER_MANUAL, LAUNCHER_TCP };
+enum launcher {
+    LAUNCHER_SSH, LAUNCHER_FORK, LAUNCHER_MANUAL, LAUNCHER_TCP, LAUNCHER_SLURM, LAUNCHER_PBS,
+    LAUNCHER_LSF, LAUNCHER_SGE, LAUNCHER_LL, LAUNCHER_RSH, LAUNCHERS
+};
 
 struct host {                /* one node: its lines and names in the list put together */
     char *name;              /* as the user wrote it: no user, no slots, no brackets */
@@ -130,6 +134,7 @@ enum oversubscription { OVERSUBSCRIBE_USUAL, OVERSUBSCRIBE_YES, OVERSUBSCRIBE_NO
 
 /* Ranks of a block, once it is known how many each node has. */
 enum numbering { NUMBER_AS_PLACED, NUMBER_NODE_AFTER_NODE, NUMBER_ACROSS_NODES };
+enum providers_root { PROVIDERS_ROOT_FAIL, PROVIDERS_ROOT_SKIP };
 
 struct plan {
     struct app      *apps;       /* owned */
@@ -141,11 +146,13 @@ struct plan {
                                     returned: without a list, this host alone */
     size_t           nhosts;
     bool             hosts_given;
-    bool             in_allocation;  /* they are those of a resource manager's */
     enum oversubscription oversubscribe;
     bool             by_node;    /* -map-by node: a rank to each node in turn */
     enum numbering   numbering;  /* -rank-by */
     struct map_options map;
+    bool             in_allocation;  /* they are what a resource manager has granted */
+    char            *alloc;      /* -alloc: what to ask a manager for, or NULL */
+    bool             allocate;   /* and it is still to be asked: nothing is settled yet */
     char            *topology_file;  /* -topology-file or NULL */
     char            *dims;       /* of the network (-topology-file), "4,2"; NULL: not known */
     struct launch_options remote;
@@ -176,6 +183,11 @@ struct plan {
     bool             hide_hostname;      /* -disable-hostname-propagation */
     char            *alloc_kinds;        /* -memory-alloc-kinds or NULL */
     bool             no_tools;   /* -disable-tools: no tool can connect */
+    struct strlist   provider_dirs, provider_files;  /* -provider-dir, -provider */
+    bool             no_providers;       /* -no-providers: none of the system's */
+    int              providers_root;     /* -providers-root: what becomes of those that need it */
+    struct strlist   providers;  /* absolute paths of set-up providers (providers.h); in a
+                                    bundle those that take part on nodes */
     char            *log_dir;    /* -log-dir: for what is logged; NULL: nowhere */
     enum outcome_policy policy;  /* -end-on-nonzero */
     bool             keep_going; /* -disable-auto-cleanup */

@@ -178,16 +178,13 @@ static int prepare(struct root *r, struct err *e)
 
 static void run(struct root *r)
 {
-    struct err e = { 0 };
-
     if (root_is_alone(r))
         root_say(r, 1, "job %s on %s: size %d", r->jobid, r->hostname,
                  r->main->launch.size);
     else
         root_say(r, 1, "job %s: size %d, hosts %zu", r->jobid, r->main->launch.size,
                  r->plan->nhosts);
-    if (root_spread_init(r, &e) < 0)
-        root_broken(r, EXIT_LAUNCHER, e.text);
+    root_setup_main(r);
     ev_run(r->loop, 0);
 }
 
@@ -215,8 +212,10 @@ static void clear(struct root *r)
     callback_free(r->callback);
     for (size_t a = 0; r->main && r->main->bundle.envs && a < r->plan->napps; a++)
         strlist_clear(&r->main->bundle.envs[a]);
-    if (r->main)
+    if (r->main) {
         free(r->main->bundle.envs);
+        setup_free_text(r->main->bundle.setup);
+    }
     while ((j = TAILQ_FIRST(&r->jobs))) {
         if (!j->done && j->crew.job)     /* cut off */
             job_failed(j->crew.job, EXIT_LAUNCHER);

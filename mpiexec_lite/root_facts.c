@@ -165,8 +165,18 @@ static bool fact_node(void *host, int i, struct fact_node *out)
     return true;
 }
 
+static const pmix_value_t *fact_said(void *host, const void *job, const char *key)
+{
+    const struct root_job *j = job;
+    const pmix_info_t *info = info_find(&j->crew.setup.infos, key);
+
+    (void)host;
+    return info && !setup_is_env(info) ? &info->value : NULL;
+}
+
 const struct fact_ops root_facts = {
-    .job = fact_job, .ended = fact_ended, .run = fact_run, .app = fact_app, .node = fact_node, .rank = fact_rank,
+    .job = fact_job, .ended = fact_ended, .run = fact_run, .app = fact_app, .node = fact_node,
+    .rank = fact_rank, .said = fact_said,
     .survey = root_survey, .survey_stop = root_survey_stop,
 };
 

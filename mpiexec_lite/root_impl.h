@@ -1,6 +1,6 @@
 /* root_impl.h - what the root's source files share: root.c (set-up and end, words for the
  * user), root_loop.c (the loop, signals, the end of the run), root_job.c (a job from its
- * start to its end), root_new.c (jobs that ranks start), root_single.c (a program that runs
+ * start to its end), root_new.c (jobs that ranks start), root_setup.c (set-up providers), root_single.c (a program that runs
  * already), root_hosts.c (hosts that come later), root_names.c (names beyond this launcher),
  * root_foreign.c (jobs of other launchers), root_facts.c and root_survey.c (what extended commands
  * ask about jobs and their processes), root_node.c (ranks of this host and all output),
@@ -42,6 +42,7 @@ struct position {                /* a server of the tree */
 struct job_at {                  /* a job's part at a position */
     bool     loud;               /* more output of its ranks may come */
     bool     starts;             /* it has not said yet that it has started its ranks */
+    bool     hooked;             /* providers there have not ended their work */
     bool     reads;              /* ranks there read what is pushed */
     size_t   owed;               /* bytes of that on their way */
 };
@@ -50,12 +51,15 @@ struct root_job {
     TAILQ_ENTRY(root_job) in_root;
     struct root      *root;      /* borrowed */
     int               number;    /* 0: of the command line */
+    void            (*set_up)(struct root_job *j, const char *why);      /* who asked for it */
     struct bundle     bundle;    /* the job; owned, but for what number 0 has lent */
     char            **programs;  /* owned; by block, NULL where no rank is here */
     struct crew       crew;      /* the ranks of this host */
     struct launch     launch;
     struct job_at    *at;        /* owned; by position */
-    int               loud, starts;      /* how many positions are */
+    int               loud, starts, hooked;      /* how many positions are */
+    struct hooks     *application;       /* owned: setup-application; NULL: none */
+    struct strlist    takers;    /* owned: providers that take part on nodes */
     struct spawn     *spawn;     /* who waits to hear that it runs; NULL: nobody */
     struct starting   starting;  /* what is to be heard */
     struct err        missing;   /* why the first of them does not run */
@@ -85,7 +89,8 @@ TAILQ_HEAD(root_jobs, root_job);
 
 struct asked {                   /* a job that is to be started */
     struct spawn *spawn;
-    bool          waits;         /* for hosts */
+    struct root_job *job;        /* owned: the same, once providers are asked; else NULL */
+    bool          waits;         /* for hosts, or providers */
 };
 
 struct root_timer;
@@ -275,6 +280,22 @@ bool root_host_failed(struct root *r, int position, const char *why);
 bool root_hosts_awaited(const struct root *r);   /* any of them */
 /* None of those that are awaited will come. */
 void root_hosts_refuse(struct root *r, const char *why);
+
+/* root_setup.c */
+/* Have providers asked about a job whose ranks are placed.  0: there are none; 1: `done` is
+ * called, with why if that was in vain; -1 and e. */
+int  root_setup_begin(struct root_job *j, void (*done)(struct root_job *j, const char *why),
+                      struct err *e);
+/* For the job of the command line, which is started afterwards. */
+void root_setup_main(struct root *r);
+/* How a crew of this host fares (node_ops). */
+void root_prepared(void *host, struct crew *c);
+void root_unprepared(void *host, struct crew *c, const char *why, int errnum);
+void root_unhooked(void *host, struct crew *c);
+/* Start the ranks of this host, if providers are through. */
+void root_setup_start(struct root_job *j);
+/* A position has nothing left to do for providers, or is lost. */
+void root_job_unhooked(struct root_job *j, int position);
 
 /* root_new.c */
 void root_ask_again(struct root *r);             /* for those that wait for hosts */

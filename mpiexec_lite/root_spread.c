@@ -1,5 +1,6 @@
 /* root_spread.c - bringing up the servers of the other nodes: as a tree or flat, and what
  * a person sees of it. */
+#include "mpiexec_lite/launchers.h"
 #include "mpiexec_lite/root_impl.h"
 
 #include "mpiexec_lite/machine.h"
@@ -70,7 +71,9 @@ static void decide(struct root *r, int width)
     ev_timer_stop(r->loop, &r->trial);
     r->tree.width = r->below.args.tree.width = width;
     n = tree_children(&r->tree, 0, &first);
-    if (crew_add_job(&r->main->crew, r->main->bundle.place.size, &e) < 0) {
+    if (crew_add_job(&r->main->crew, r->main->bundle.place.size, &e) < 0 ||
+        crew_take_setup(&r->main->crew, r->main->bundle.setup, &e) < 0 ||
+        crew_set_up(&r->main->crew, &e) < 0) {
         root_broken(r, EXIT_LAUNCHER, e.text);
         return;
     }
@@ -162,9 +165,7 @@ static const struct callback_ops callback_ops = {
 
 static bool calls_back(const struct root *r)
 {
-    enum launcher how = r->plan->remote.launcher;
-
-    return how == LAUNCHER_TCP || how == LAUNCHER_MANUAL;
+    return launcher_way(r->plan->remote.launcher)->calls_back;
 }
 
 int root_await_calls(struct root *r, int positions, struct err *e)
@@ -260,7 +261,8 @@ static bool arch_is_right(struct root *r)
 
 void root_check_ready(struct root *r)
 {
-    if (r->main->started || !r->decided || r->ready < r->tree.n - 1 || r->main->launch.ending)
+    if (r->main->started || !r->decided || r->ready < r->tree.n - 1 || r->main->launch.ending ||
+        !crew_is_set_up(&r->main->crew))
         return;
     root_progress_end(r);
     if (!arch_is_right(r))

@@ -191,6 +191,15 @@ static int on_quiet(struct root *r, const struct told *t, struct err *e)
     return e->code ? -1 : 0;
 }
 
+static int on_unhooked(struct root *r, const struct told *t, struct err *e)
+{
+    struct root_job *j = root_job_named(r, t->m, e);
+
+    if (j)
+        root_job_unhooked(j, t->position);
+    return e->code ? -1 : 0;
+}
+
 static int on_started(struct root *r, const struct told *t, struct err *e)
 {
     struct root_job *j = root_job_named(r, t->m, e);
@@ -325,7 +334,7 @@ static const struct row {
     enum needs  needs;
 } rows[] = {
     { "out", on_out, NOTHING }, { "iof", on_watched, NOTHING },
-    { "started", on_started, POSITION },
+    { "started", on_started, POSITION }, { "unhooked", on_unhooked, POSITION },
     { "quiet", on_quiet, POSITION }, { "ended", on_ended, NOTHING },
     { "event", on_event, NOTHING }, { "connected", on_connected, POSITION },
     { "ready", on_ready, POSITION }, { "failed", on_failed, POSITION },

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int ranges_add(struct ranges *to, struct range r)
+int selection_add(struct selection *to, struct range r)
 {
     if (to->n == to->cap) {
         size_t cap = to->cap ? to->cap * 2 : 16;
@@ -19,10 +19,10 @@ int ranges_add(struct ranges *to, struct range r)
     return 0;
 }
 
-void ranges_clear(struct ranges *r)
+void selection_clear(struct selection *r)
 {
     free(r->v);
-    *r = (struct ranges){ 0 };
+    *r = (struct selection){ 0 };
 }
 
 /* --- objects ----------------------------------------------------------- */
@@ -47,7 +47,7 @@ static int by_place(const void *a, const void *b)
 
 /* Of objects inside each other (memory of a whole socket beside that of its halves) the
  * smaller ones count, and of equal ones (two memories of the same processors) one. */
-static void keep_smallest(struct ranges *r)
+static void keep_smallest(struct selection *r)
 {
     size_t kept = 0;
 
@@ -76,7 +76,7 @@ static struct mapspec substitute(const struct topo *t, const struct mapspec *s)
 }
 
 /* 0 or -1: no memory; *exists: there are some, perhaps none that may be used. */
-static int list_objects(const struct topo *t, const struct mapspec *what, struct ranges *to,
+static int list_objects(const struct topo *t, const struct mapspec *what, struct selection *to,
                         bool *exists)
 {
     struct mapspec stand_in = substitute(t, what), *s = &stand_in;
@@ -85,7 +85,7 @@ static int list_objects(const struct topo *t, const struct mapspec *what, struct
         if (!mapspec_is_object(s, &t->objects[i]) || !t->objects[i].at.n)
             continue;
         *exists = true;
-        if (is_usable(t, t->objects[i].at) && ranges_add(to, t->objects[i].at) < 0)
+        if (is_usable(t, t->objects[i].at) && selection_add(to, t->objects[i].at) < 0)
             return -1;
     }
     keep_smallest(to);
@@ -113,7 +113,7 @@ static bool has_name(const struct topo *t, const struct mapspec *s)
 }
 
 /* All of a kind; or one by its name, or else by its number among them. */
-static int list_devices(const struct topo *t, const struct mapspec *s, struct ranges *to,
+static int list_devices(const struct topo *t, const struct mapspec *s, struct selection *to,
                         bool *exists)
 {
     bool one = *s->name && s->device != DEVICE_PCI, named = one && has_name(t, s);
@@ -127,14 +127,14 @@ static int list_devices(const struct topo *t, const struct mapspec *s, struct ra
         if (one && (named ? strcmp(d->name, s->name) != 0 : number++ != wanted))
             continue;
         *exists = true;
-        if (is_usable(t, d->at) && ranges_add(to, d->at) < 0)
+        if (is_usable(t, d->at) && selection_add(to, d->at) < 0)
             return -1;
     }
     return 0;
 }
 
-int select_ranges(const struct topo *t, const struct mapspec *s, struct ranges *to,
-                  struct err *e)
+int selection_of(const struct topo *t, const struct mapspec *s, struct selection *to,
+                 struct err *e)
 {
     bool exists = false;
     int rc = s->kind == SPEC_DEVICE ? list_devices(t, s, to, &exists)

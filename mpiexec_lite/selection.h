@@ -5,7 +5,7 @@
 
 #include "mpiexec_lite/mapspec.h"
 
-struct ranges {
+struct selection {
     struct range *v;             /* owned */
     size_t n, cap;
 };
@@ -14,11 +14,11 @@ struct ranges {
  * inside each other the smallest.  Devices: in their order, some perhaps with the same
  * processors.  At least one: 0; else -1 and e: there is none, none may be used, or no
  * memory.  to is to be cleared either way. */
-int  select_ranges(const struct topo *t, const struct mapspec *s, struct ranges *to,
-                   struct err *e);
+int  selection_of(const struct topo *t, const struct mapspec *s, struct selection *to,
+                  struct err *e);
 /* 0, or -1: no memory. */
-int  ranges_add(struct ranges *to, struct range r);
-void ranges_clear(struct ranges *r);
+int  selection_add(struct selection *to, struct range r);
+void selection_clear(struct selection *r);
 
 static inline int range_end(struct range r) { return r.first + r.n; }
 

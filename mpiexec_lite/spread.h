@@ -23,7 +23,10 @@ enum proxy_where {
 /* How proxies call back; for the launchers tcp and manual. */
 struct spread_call {
     const char *addresses, *job;     /* as in dial.h */
-    int         position;
+    int         position;            /* of the first, where one program starts several */
+    const char *nodes;               /* which those are, in order of their positions, as
+                                        ranges.h has it; NULL: there is one */
+    int         n;                   /* and how many */
 };
 
 /* The words that start the proxy on a host with this launcher.  call: NULL where it does

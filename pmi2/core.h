@@ -153,6 +153,7 @@ struct job {
     struct waiters find_waiters;     /* who waits for what the host is to find out */
     bool           asked_host, told; /* it has been asked; it has said */
     char          *xml;              /* owned: PMI_hwloc_xmlfile; NULL: none */
+    struct kvs    *given;            /* owned: attributes that the host has added; NULL: none */
     char          *dims, *coords;    /* owned: cartDims, cartCoords; NULL: not known */
     char          *alloc_kinds;      /* owned: PMI_mpi_memory_alloc_kinds, or NULL */
     bool           in_env;           /* ranks have its constants in their environment */

@@ -62,6 +62,7 @@ static void job_free(struct job *j)
     free(j->mapping);
     free(j->spawner);
     free(j->xml);
+    kvs_free(j->given);
     free(j->dims);
     free(j->coords);
     free(j->alloc_kinds);

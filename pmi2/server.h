@@ -187,6 +187,10 @@ const char    *job_mapping(const struct job *j);         /* PMI_process_mapping 
 size_t         job_kvs_bytes(const struct job *j);
 /* What find was asked for; value NULL: there is no such attribute.  Copied. */
 void           job_told(struct job *j, const char *key, const char *value);
+/* A further attribute of it, for ranks here; those that every job has win.  Copied.  0, or
+ * -1 and e. */
+int            job_add_attribute(struct job *j, const char *key, const char *value,
+                                 struct err *e);
 /* Its nodes are of different kinds (isHeterogeneous). */
 void           job_set_mixed(struct job *j);
 /* Ranks of it that come to init from now on get no answer; those that wait get it. */

@@ -88,6 +88,8 @@ struct fact_ops {
     bool (*node)(void *host, int i, struct fact_node *out);
     /* rank is one of the job's. */
     void (*rank)(void *host, const void *job, int rank, struct fact_rank *out);
+    /* What set-up providers have said of a job under this key, borrowed; NULL: nothing. */
+    const pmix_value_t *(*said)(void *host, const void *job, const char *key);
     /* Ask the servers of the nodes of a job (node -1: all) about its ranks there.  What
      * they say comes by ext_seen and ext_seen_server; of this server's own node before it
      * returns.  How many others are asked: ext_survey_over follows once all of them have

@@ -2,6 +2,7 @@
 #include "pmix_ext/info.h"
 
 #include "pmix_ext/serve.h"
+#include "pmix_ext/value.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -159,6 +160,19 @@ const struct info_key *info_key(const char *key)
     return NULL;
 }
 
+/* Job-level information that is not ours. */
+static pmix_status_t get_said(struct ext *x, const struct info_of *of, const char *key,
+                              pmix_value_t *value)
+{
+    const pmix_value_t *said = x->ops.facts->said ? x->ops.facts->said(x->host, of->job.of, key)
+                                                  : NULL;
+    struct err e;
+
+    if (!said)
+        return PMIX_ERR_NOT_FOUND;
+    return value_copy(PMIX_VALUE, said, value, &e) < 0 ? PMIX_ERR_NOMEM : PMIX_SUCCESS;
+}
+
 pmix_status_t info_get(struct ext *x, const struct info_of *of, const char *key,
                        pmix_value_t *value)
 {
@@ -167,6 +181,8 @@ pmix_status_t info_get(struct ext *x, const struct info_of *of, const char *key,
     pmix_status_t status;
 
     *value = (pmix_value_t){ .type = PMIX_UNDEF };
+    if (!k && of->job.of && !is_rank(of))
+        return get_said(x, of, key, value);
     if (!k || (!of->job.of && !k->alone))
         return PMIX_ERR_NOT_FOUND;
     what.realm = choose(k, of);

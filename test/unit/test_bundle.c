@@ -51,6 +51,11 @@ static void fill(struct bundle *b)
         .bind = strdup("core:2"), .by = strdup("socket"), .memory = strdup("bind:0"),
         .cpus = strdup("0-7"), .each = 2, .in_order = true, .gpus = GPUS_AUTO, .report = true,
     };
+    strlist_add(&p->env.set, "G=1");
+    strlist_add(&p->providers, "/etc/p/10-a");
+    strlist_add(&p->providers, "/etc/p/20-b.so");
+    p->providers_root = PROVIDERS_ROOT_SKIP;
+    b->setup = strdup("0123456789abcdef[]");
     plan_add_host(p, "here")->local = true;
     h = plan_add_host(p, "there");
     h->user = strdup("alice");
@@ -62,6 +67,7 @@ static void fill(struct bundle *b)
     a->n = 3;
     a->wdir = strdup("x");
     strlist_add(&a->argv, "./prog");
+    strlist_add(&a->env.set, "A=1=2");
     strlist_add(&a->argv, "");
     strlist_add(&a->argv, "a=b\n'\"\xfe");
     a = plan_add_app(p);
@@ -145,6 +151,9 @@ static void same_options(const struct plan *a, const struct plan *b)
     assert_int_equal(a->pmi1_subversion, b->pmi1_subversion);
     assert_int_equal(a->keep_going, b->keep_going);
     assert_int_equal(a->verbose, b->verbose);
+    same_list(&a->env.set, &b->env.set);
+    same_list(&a->providers, &b->providers);
+    assert_int_equal(a->providers_root, b->providers_root);
 }
 
 static void same_hosts(const struct plan *a, const struct plan *b)
@@ -170,6 +179,7 @@ static void same_apps(const struct bundle *a, const struct bundle *b)
         same_text(a->plan.apps[i].path, b->plan.apps[i].path);
         same_text(a->plan.apps[i].bind, b->plan.apps[i].bind);
         same_list(&a->envs[i], &b->envs[i]);
+        same_list(&a->plan.apps[i].env.set, &b->plan.apps[i].env.set);
     }
 }
 
@@ -178,6 +188,7 @@ static void same(const struct bundle *a, const struct bundle *b)
     same_text(a->cwd, b->cwd);
     same_text(a->jobid, b->jobid);
     same_text(a->spawner, b->spawner);
+    same_text(a->setup, b->setup);
     assert_int_equal(a->trace, b->trace);
     assert_int_equal(a->timeline, b->timeline);
     assert_int_equal(a->umask, b->umask);
