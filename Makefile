@@ -148,8 +148,8 @@ test-deps: ; @test/packages $(TEST_PACKAGES)
 
 # --- tests -------------------------------------------------------------------
 
-$B/test/unit/test_registry: $(resident)
-$B/test/unit/test_registry: LIBS_MORE = $(LIBS_SQL)
+$B/test/unit/test_registry $B/test/unit/test_guest: $(resident)
+$B/test/unit/test_registry $B/test/unit/test_guest: LIBS_MORE = $(LIBS_SQL)
 $(unit): %: %.o $(everything)
 	$(LD_TEST) -lcmocka -lpthread -ldl $(LIBS_MORE) $(LIBS) -o $@
 # With a store of its own.

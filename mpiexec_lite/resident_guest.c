@@ -82,7 +82,7 @@ static int explain(const struct choice *c, struct err *e)
 
 _Noreturn static void fail(const char *what)
 {
-    dprintf(STDOUT_FILENO, FIND_MARKER "pmi2_server: %s: %s\n", what, strerror(errno));
+    dprintf(STDOUT_FILENO, FIND_MARKER "pmi2_server: %s\n", what);
     _exit(1);
 }
 
@@ -94,13 +94,12 @@ static void become(uid_t uid)
 
     if (uid == geteuid())
         return;
-    errno = ENOENT;
     p = getpwuid(uid);
     if (!p)
-        fail("this user is not known here");
+        fail("this user is not known on this host");
     if (initgroups(p->pw_name, p->pw_gid) < 0 || setresgid(p->pw_gid, p->pw_gid, p->pw_gid) < 0 ||
         setresuid(uid, uid, uid) < 0 || getresuid(&r, &e, &s) < 0)
-        fail("cannot act for this user");
+        fail("it cannot become this user");
     if (r != uid || e != uid || s != uid)
         _exit(1);
 }
@@ -125,7 +124,7 @@ _Noreturn static void serve(int stream, uid_t uid, const char *socket, pid_t par
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_DFL);
     execve("/proc/self/exe", argv, env);
-    fail("cannot start");
+    fail("it cannot be started again");
 }
 
 static void guest_free(struct guest *g)

@@ -18,7 +18,7 @@ from pmixlib import good as well                        # noqa: E402
 SIZE = 5
 FIND = finder()
 TREE = ["-tree-width", 1, "-flat-hosts", 1]
-PTABLE = "pmix.qry.ptable"
+NS, PTABLE = "pmix.qry.ns", "pmix.qry.ptable"
 
 
 def entries(bed, node):

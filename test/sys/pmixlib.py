@@ -31,8 +31,8 @@ import time
 
 from lib import B, HOST, Job, LIMIT, ROOT, SYS, Wrong, need, same, show, tmp, wait_for
 
-__all__ = ["finder", "Peer", "Tool", "Far", "Rank", "Ranks", "LENDER", "Closed", "tools_socket", "value", "info",
-           "proc", "query", "entries", "results", "plain", "good"]
+__all__ = ["finder", "Peer", "Tool", "Far", "Rank", "Ranks", "LENDER", "Closed", "tools_socket",
+           "value", "info", "proc", "query", "entries", "results", "plain", "good"]
 
 # --- values as JSON -------------------------------------------------------------
 
