@@ -14,13 +14,15 @@ override B := build
 endif
 PREFIX  ?= /usr/local
 DESTDIR ?=
+SYSCONFDIR ?= /etc
 VERSION  = 0.1.0
 
 CFLAGS  ?= -O2 -g
 WARN     = -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wvla -Wwrite-strings
 HARDEN  ?= -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 LDHARDEN ?= -Wl,-z,relro,-z,now
-CSTD     = -std=c17 -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -I. $(WARN) $(HARDEN)
+CSTD     = -std=c17 -D_GNU_SOURCE -DVERSION='"$(VERSION)"' \
+           -DSYSCONFDIR='"$(SYSCONFDIR)"' -I. $(WARN) $(HARDEN)
 
 # Linked statically, so that a start loads libc and nothing else.
 LIBS_WIRE = -l:libutf8proc.a
@@ -61,7 +63,7 @@ unit     = $(patsubst %.c,$B/%,$(wildcard test/unit/test_*.c))
 
 .PHONY: all check check-only check-long check-long-only demo deps demo-deps test-deps asan fuzz \
         fuzz-build bench cover layers install install-libpmi2 dist clean torture differential sim \
-        soak check-mpi
+        soak check-mpi check-slurm slurm-deps
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -113,10 +115,15 @@ $B/lib/libpmix_ext.a: $(ext_pic) | $B/lib/.
 	    objcopy -w -G 'PMIx_*' -G pmix_ext_number $B/lib/libpmix_ext.o && \
 	    $(AR) rcs $@ $B/lib/libpmix_ext.o
 
-# The options in the manual and the completion come from the program's own table.
+# The options and variables in the manual and the completion come from the program's own
+# tables.
 $B/man/mpiexec_lite.1: mpiexec_lite/mpiexec_lite.1.in $B/bin/mpiexec_lite | $B/man/.
 	@$B/bin/mpiexec_lite --print-man >$B/man/options
-	@sed -e '/^@OPTIONS@$$/{r $B/man/options' -e 'd;}' -e 's/@VERSION@/$(VERSION)/' $< >$@
+	@$B/bin/mpiexec_lite --print-man-variables >$B/man/variables
+	@$B/bin/mpiexec_lite --print-man-refused >$B/man/refused
+	@sed -e '/^@OPTIONS@$$/{r $B/man/options' -e 'd;}' \
+	    -e '/^@VARIABLES@$$/{r $B/man/variables' -e 'd;}' \
+	    -e '/^@REFUSED@$$/{r $B/man/refused' -e 'd;}' -e 's/@VERSION@/$(VERSION)/' $< >$@
 $B/completion/mpiexec_lite: $B/bin/mpiexec_lite | $B/completion/.
 	@$B/bin/mpiexec_lite --print-completion >$@
 $B/completion/pmix_tool: $B/bin/pmix_tool | $B/completion/.
@@ -140,11 +147,15 @@ DEMO_PACKAGES  = $(BUILD_PACKAGES) mpich libmpich-dev libpmi2-0-dev
 TEST_PACKAGES  = $(DEMO_PACKAGES) python3 libcmocka-dev valgrind clang llvm openmpi-bin \
                  libopenmpi-dev gcovr pkg-config man-db groff procps iproute2 munge libmunge2 \
                  libhwloc15 faketime openssh-server openssh-client csh fish nftables locales \
-                 libpmix-dev g++ strace gdb
+                 libpmix-dev g++ strace gdb cmake
+
+SLURM_PACKAGES = $(BUILD_PACKAGES) python3 libpmi2-0-dev munge libmunge2 slurmctld slurmd \
+                 slurm-client iproute2 nftables csh fish openssh-server openssh-client procps
 
 deps: ; @test/packages $(BUILD_PACKAGES)
 demo-deps: ; @test/packages $(DEMO_PACKAGES)
 test-deps: ; @test/packages $(TEST_PACKAGES)
+slurm-deps: ; @test/packages $(SLURM_PACKAGES)
 
 # --- tests -------------------------------------------------------------------
 
@@ -166,15 +177,16 @@ $B/test/bench/layer: $B/test/bench/layer.o $(core)
 # The simulator: the real core and the launcher's decisions, in one process.
 sim_src  = $(filter-out pmi2/client%.c pmi2/lib_%.c pmix_ext/lib_%.c $(tool_src), \
              $(wildcard wire/*.c pmi2/*.c pmix_ext/*.c)) \
-           $(patsubst %,mpiexec_lite/%.c,launch lease tree flow starting spawned spawned_info \
-             spawn_env binding bundle place plan env hosts hosts_text opts_file) \
+           $(patsubst %,mpiexec_lite/%.c,launch lease tree flow starting spawned spawned_map \
+             spawned_info soft rankmap spawn_env binding bundle setup place plan env launchers \
+             hosts hosts_text opts_file) \
            $(wildcard test/sim/*.c)
 $B/test/sim/sim: $(patsubst %.c,$B/%.o,$(sim_src))
 	$(LD_TEST) $(LIBS_SEAL) $(LIBS_JSON) $(LIBS_WIRE) -lm -o $@
 
 fuzzers  = $(patsubst test/fuzz/fuzz_%.c,%,$(wildcard test/fuzz/fuzz_*.c))
 fuzzruns = $(fuzzers:%=$B/test/fuzz/run_%)
-systests = $(filter-out %/lib.py %/rawpmi.py %/spawnlib.py %/pmixlib.py,$(wildcard test/sys/*.py))
+systests = $(filter-out %/lib.py %/rawpmi.py %/spawnlib.py %/pmixlib.py %/hooklib.py %/mpir_gdb.py,$(wildcard test/sys/*.py))
 
 CHECKS   = test/torture/quick test/differential/quick test/sim/quick test/requirements
 
@@ -192,6 +204,11 @@ check-long-only: all $B/test/sim/sim
 	@test/run --timeout 900 test/torture/run test/differential/run test/sim/planted \
 	    test/long/minute.py test/long/spawns.py test/long/tools.py
 
+# A real Slurm, of four nodes on this machine.
+check-slurm: slurm-deps
+	@$(MAKE) --no-print-directory all
+	@test/run --timeout 240 test/slurm/run
+
 # make sim SEEDS=1..1000000 RANKS= NODES=: random schedules with faults; 0 violations is right.
 SEEDS ?= 1..100000
 sim: $B/test/sim/sim
@@ -206,8 +223,8 @@ soak: all
 	@test/soak --minutes $(MINUTES)
 
 # Includes point only towards wire/, and only these files include the event loop.
-LOOP_FILES = conn.h dialog.h fatal.c feed.h front.c glance.c handshake.h link.h listen.h munger.c \
-             sealed.h sink.h tool_dial.c tool_stream.h topology.h
+LOOP_FILES = conn.h dialog.h fatal.c feed.h front.c glance.c handshake.h hook_run.h link.h listen.h \
+             munger.c sealed.h sink.h tool_dial.c tool_stream.h topology.h
 loop_free  = $(filter-out $(LOOP_FILES:%=mpiexec_lite/%),$(wildcard mpiexec_lite/*.[ch]))
 layers:
 	@bad=0; look() { if grep -nE "$$1" $$2; then bad=1; fi; }; \
@@ -271,7 +288,7 @@ DOCDIR  = $(PREFIX)/share/doc/mpiexec_lite
 UNITDIR = $(PREFIX)/lib/systemd
 D       = $(DESTDIR)
 install: all
-	install -d $D$(BINDIR) $D$(LIBDIR) $D$(PCDIR) $D$(INCDIR)/std $D$(MANDIR)/man1 $D$(MANDIR)/man3 \
+	install -d $D$(BINDIR) $D$(LIBDIR) $D$(PCDIR) $D$(INCDIR)/std $D$(MANDIR)/man1 $D$(MANDIR)/man3 $D$(MANDIR)/man7 \
 	    $D$(COMPDIR) $D$(DOCDIR)/examples $D$(UNITDIR)/system $D$(UNITDIR)/user
 	install -m 755 $B/bin/mpiexec_lite $B/bin/pmi2_proxy $B/bin/pmi2_server $B/bin/pmix_tool \
 	    $D$(BINDIR)
@@ -280,7 +297,7 @@ install: all
 	install -m 755 $B/lib/libpmix_ext.so.0 $D$(LIBDIR)
 	ln -sf libpmix_ext.so.0 $D$(LIBDIR)/libpmix_ext.so
 	install -m 644 $B/lib/libpmi2.a $B/lib/libpmix_ext.a $D$(LIBDIR)
-	install -m 644 pmi2/pmi2.h $(wildcard pmix_ext/pmix_ext*.h) $D$(INCDIR)
+	install -m 644 pmi2/pmi2.h mpiexec_lite/mpiexec_lite_provider.h $(wildcard pmix_ext/pmix_ext*.h) $D$(INCDIR)
 	install -m 644 $(wildcard pmix_ext/std/*.h) $D$(INCDIR)/std
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
 	    pmi2/pmi2.pc.in >$D$(PCDIR)/mpiexec_lite-pmi2.pc
@@ -289,12 +306,14 @@ install: all
 	install -m 644 $B/man/mpiexec_lite.1 mpiexec_lite/pmi2_proxy.1 mpiexec_lite/pmi2_server.1 \
 	    pmix_ext/pmix_tool.1 $D$(MANDIR)/man1
 	install -m 644 pmi2/libpmi2.3 pmix_ext/libpmix_ext.3 $D$(MANDIR)/man3
+	sed 's|/etc/mpiexec_lite|$(SYSCONFDIR)/mpiexec_lite|' mpiexec_lite/mpiexec_lite-providers.7 \
+	    >$D$(MANDIR)/man7/mpiexec_lite-providers.7
 	install -m 644 $B/completion/mpiexec_lite $B/completion/pmix_tool $D$(COMPDIR)
 	for u in system user; do sed 's|@BINDIR@|$(BINDIR)|' mpiexec_lite/pmi2_server.$$u.service \
 	    >$D$(UNITDIR)/$$u/pmi2_server.service || exit 1; done
 	install -m 644 README COPYING wire/FORMAT pmi2/PEERS pmix_ext/PROTOCOL.md $D$(DOCDIR)
-	install -m 755 pmix_ext/examples/ask.py $D$(DOCDIR)/examples
-	install -m 644 pmix_ext/examples/rfc0010.c pmix_ext/examples/launcher.c $D$(DOCDIR)/examples
+	install -m 755 pmix_ext/examples/ask.py mpiexec_lite/examples/token.py $D$(DOCDIR)/examples
+	install -m 644 mpiexec_lite/examples/netdev.c pmix_ext/examples/rfc0010.c pmix_ext/examples/launcher.c $D$(DOCDIR)/examples
 # Put libpmi2 on the default path, where it takes the place of Slurm's.
 install-libpmi2: install
 	ln -sf mpiexec_lite/libpmi2.so.0 $D$(PREFIX)/lib/libpmi2.so.0

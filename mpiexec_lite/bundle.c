@@ -6,6 +6,8 @@
 #include "mpiexec_lite/bundle.h"
 
 #include "mpiexec_lite/hosts.h"
+#include "mpiexec_lite/providers.h"
+#include "mpiexec_lite/setup.h"
 
 #include <assert.h>
 #include <stdint.h>
@@ -36,7 +38,7 @@ static const struct field job_fields[] = {
     FIELD("directory",        TEXT,     bundle, cwd, 0, 0),
     FIELD("trace",            BOOL,     bundle, trace, 0, 1),
     FIELD("umask",            UNSIGNED, bundle, umask, 0, 0777),
-    FIELD("launcher",         INT,      bundle, plan.remote.launcher, 0, LAUNCHER_TCP),
+    FIELD("launcher",         INT,      bundle, plan.remote.launcher, 0, LAUNCHERS - 1),
     FIELD("launcher's program", OPTION, bundle, plan.remote.exec, 0, 0),
     FIELD("launcher's words", WORDS,    bundle, plan.remote.extra, 0, MOST),
     FIELD("X forwarding",     BOOL,     bundle, plan.remote.forward_x, 0, 1),
@@ -63,7 +65,21 @@ static const struct field job_fields[] = {
     FIELD("keep going",       BOOL,     bundle, plan.keep_going, 0, 1),
     FIELD("verbosity",        INT,      bundle, plan.verbose, 0, INT32_MAX),
     FIELD("network",          OPTION,   bundle, plan.dims, 0, 0),
-    FIELD("hold",             INT,      bundle, plan.hold, 0, HOLD_EXEC),
+    FIELD("hold",             INT,      bundle, plan.hold, 0, HOLD_INIT),
+    FIELD("timeline",         BOOL,     bundle, timeline, 0, 1),
+    FIELD("proxy's wrapper",  WORDS,    bundle, plan.remote.wrapper, 0, MOST),
+    FIELD("tries",            INT,      bundle, plan.remote.tries, 0, MOST),
+    FIELD("ssh limit",        INT,      bundle, plan.remote.ssh_limit, 0, INT32_MAX),
+    FIELD("ssh limit's time", INT,      bundle, plan.remote.ssh_limit_time, 0, MOST),
+    FIELD("ssh's silence",    BOOL,     bundle, plan.remote.ssh_quiet, 0, 1),
+    FIELD("lowest port",      INT,      bundle, plan.ports.low, 0, 65535),
+    FIELD("highest port",     INT,      bundle, plan.ports.high, 0, 65535),
+    FIELD("no host name",     BOOL,     bundle, plan.hide_hostname, 0, 1),
+    FIELD("kinds of memory",  OPTION,   bundle, plan.alloc_kinds, 0, 0),
+    FIELD("variables",        WORDS,    bundle, plan.env.set, 0, MOST),
+    FIELD("providers",        WORDS,    bundle, plan.providers, 0, PROVIDERS_MAX),
+    FIELD("providers' root",  INT,      bundle, plan.providers_root, 0, PROVIDERS_ROOT_SKIP),
+    FIELD("set-up",           OPTION,   bundle, setup, 0, 0),
 };
 
 static const struct field host_fields[] = {
@@ -81,6 +97,7 @@ static const struct field app_fields[] = {
     FIELD("directory", OPTION, app, wdir, 0, 0),
     FIELD("path",      OPTION, app, path, 0, 0),
     FIELD("binding",   OPTION, app, bind, 0, 0),
+    FIELD("variables", WORDS,  app, env.set, 0, MOST),
 };
 
 static const struct field env_fields[] = {
@@ -424,7 +441,7 @@ static bool get_apps(struct reader *r, struct bundle *b)
     long ranks = 0;
     size_t n;
 
-    if (!get_items(r, "program", 19, PLAN_RANKS_MAX, &n))
+    if (!get_items(r, "program", 23, PLAN_RANKS_MAX, &n))
         return false;
     b->envs = calloc(n, sizeof *b->envs);
     if (!b->envs)
@@ -508,5 +525,6 @@ void bundle_clear(struct bundle *b)
     free(b->cwd);
     free(b->jobid);
     free(b->spawner);
+    setup_free_text(b->setup);
     *b = (struct bundle){ .envs = NULL };
 }

@@ -16,9 +16,12 @@ struct bundle {
     struct strlist  *envs;       /* owned; by block: env_build's result, complete */
     char            *cwd;        /* the launcher's directory; blocks' wdir is relative to it */
     unsigned         umask;      /* of the user */
-    bool             trace;    /* the wire is traced */
+    bool             trace;      /* the wire is traced */
+    bool             timeline;   /* moments are kept (moments.h) */
     char            *jobid, *spawner;    /* spawner: id of the job that has started it, or
                                             NULL */
+    char            *setup;      /* what set-up providers have said of it, as setup_write has
+                                    it; NULL: nothing */
 };
 
 /* Append the bytes of a job.  envs: one list a block.  out->failed: no memory. */

@@ -2,11 +2,13 @@
 #include "mpiexec_lite/callback.h"
 
 #include "mpiexec_lite/gate.h"
+#include "mpiexec_lite/ports.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +19,8 @@
 struct callback {
     const struct callback_ops *ops;  /* borrowed, as host */
     void        *host;
+    const struct launch_options *how;    /* borrowed, as ports */
+    const struct port_range *ports;
     struct gate *gate;               /* owned */
     struct buf   addresses;          /* owned */
 };
@@ -68,45 +72,79 @@ static bool claim(void *host, int node)
 
 /* --- set-up ------------------------------------------------------------ */
 
-/* Every address of this host that others can reach, or loopback if it has none. */
+static int no_addresses(const struct callback *c, struct err *e)
+{
+    const char *iface = c->how->iface;
+
+    return err_set(e, ERR_OTHER, iface ? "-iface %.60s: there is no such interface with an IPv4 "
+                   "address" : "this host has no IPv4 address", iface);
+}
+
+static void add_address(struct callback *c, const struct sockaddr_in *in, unsigned port)
+{
+    char ip[INET_ADDRSTRLEN];
+
+    if (inet_ntop(AF_INET, &in->sin_addr, ip, sizeof ip))
+        buf_printf(&c->addresses, c->addresses.len ? ",%s:%u" : "%s:%u", ip, port);
+}
+
+/* -iface: those of the interface.  Else every address of this host that others can reach,
+ * or loopback if it has none. */
+static bool is_wanted(const struct callback *c, const struct ifaddrs *a, bool loopback)
+{
+    if (!a->ifa_addr || a->ifa_addr->sa_family != AF_INET || !(a->ifa_flags & IFF_UP))
+        return false;
+    return c->how->iface ? !strcmp(c->how->iface, a->ifa_name)
+                         : !!(a->ifa_flags & IFF_LOOPBACK) == loopback;
+}
+
 static void add_addresses(struct callback *c, unsigned port, bool loopback)
 {
     struct ifaddrs *all = NULL;
-    char ip[INET_ADDRSTRLEN];
 
     if (getifaddrs(&all) < 0)
         return;
-    for (struct ifaddrs *a = all; a; a = a->ifa_next) {
-        const struct sockaddr_in *in = (const void *)a->ifa_addr;
-
-        if (!in || in->sin_family != AF_INET || !(a->ifa_flags & IFF_UP) ||
-            !!(a->ifa_flags & IFF_LOOPBACK) != loopback ||
-            !inet_ntop(AF_INET, &in->sin_addr, ip, sizeof ip))
-            continue;
-        buf_printf(&c->addresses, c->addresses.len ? ",%s:%u" : "%s:%u", ip, port);
-    }
+    for (struct ifaddrs *a = all; a; a = a->ifa_next)
+        if (is_wanted(c, a, loopback))
+            add_address(c, (const void *)a->ifa_addr, port);
     freeifaddrs(all);
+}
+
+/* -localhost: what this name stands for. */
+static int add_named(struct callback *c, const char *name, unsigned port, struct err *e)
+{
+    struct addrinfo hints = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM }, *all;
+    int rc = getaddrinfo(name, NULL, &hints, &all);
+
+    if (rc)
+        return err_set(e, ERR_OTHER, "-localhost %.60s: %s", name, gai_strerror(rc));
+    for (struct addrinfo *a = all; a; a = a->ai_next)
+        add_address(c, (const void *)a->ai_addr, port);
+    freeaddrinfo(all);
+    return 0;
+}
+
+static int list_addresses(struct callback *c, unsigned port, struct err *e)
+{
+    buf_reset(&c->addresses);
+    if (c->how->localhost)
+        return add_named(c, c->how->localhost, port, e);
+    add_addresses(c, port, false);
+    if (!c->addresses.len)
+        add_addresses(c, port, true);
+    return c->addresses.len ? 0 : no_addresses(c, e);
 }
 
 /* The port, bound; or -1 and e. */
 static int open_port(struct callback *c, struct err *e)
 {
     struct sockaddr_in me = { .sin_family = AF_INET };
-    socklen_t len = sizeof me;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-    buf_reset(&c->addresses);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&me, len) < 0 ||
-        getsockname(fd, (struct sockaddr *)&me, &len) < 0) {
+    if (fd < 0 || ports_bind(fd, c->ports, &me) < 0)
         err_set(e, ERR_OTHER, "cannot open a call-back port: %s", strerror(errno));
-    } else {
-        add_addresses(c, ntohs(me.sin_port), false);
-        if (!c->addresses.len)
-            add_addresses(c, ntohs(me.sin_port), true);
-        if (c->addresses.len)
-            return fd;
-        err_set(e, ERR_OTHER, "this host has no IPv4 address");
-    }
+    else if (list_addresses(c, ntohs(me.sin_port), e) == 0)
+        return fd;
     if (fd >= 0)
         close(fd);
     return -1;
@@ -116,7 +154,7 @@ struct callback *callback_new(struct ev_loop *loop, const struct callback_args *
                               const struct callback_ops *ops, void *host, struct err *e)
 {
     struct callback *c = calloc(1, sizeof *c);
-    struct gate_args how = { .name = "call-back port", .munge_socket = args->munge_socket,
+    struct gate_args how = { .name = "call-back port", .munge_socket = args->how->munge_socket,
                              .conf = { .job = args->job, .uid = geteuid(),
                                        .nodes = args->positions, .claim = claim, .host = c } };
     int fd;
@@ -127,6 +165,8 @@ struct callback *callback_new(struct ev_loop *loop, const struct callback_args *
     }
     c->ops = ops;
     c->host = host;
+    c->how = args->how;
+    c->ports = args->ports;
     fd = open_port(c, e);
     c->gate = fd < 0 ? NULL : gate_new(loop, fd, &how, &gate_ops, c, e);
     if (c->gate)

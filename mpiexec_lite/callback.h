@@ -3,7 +3,7 @@
 #ifndef MPIEXEC_LITE_CALLBACK_H
 #define MPIEXEC_LITE_CALLBACK_H
 
-#include "wire/err.h"
+#include "mpiexec_lite/plan.h"
 
 #include <stdbool.h>
 
@@ -22,7 +22,8 @@ struct callback_ops {
 struct callback_args {
     const char *job;                 /* its id; borrowed */
     int         positions;
-    const char *munge_socket;        /* NULL: the usual one; borrowed */
+    const struct launch_options *how;    /* munge's socket, and where they call; borrowed */
+    const struct port_range *ports;  /* (ports.h); borrowed */
 };
 
 struct ev_loop;

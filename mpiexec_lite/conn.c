@@ -39,6 +39,8 @@ static bool serve_some(struct pmi_conn *c)
     if (n < 0 && errno == EAGAIN)
         return false;
     if (n > 0) {
+        if (!(c->heard > 0) && c->env->ops->spoke)
+            c->env->ops->spoke(c->env->host, c);
         c->heard = ev_now(c->env->loop);
         conn_input(c->core, c->env->buffer, (size_t)n);
         if (!c->failed)

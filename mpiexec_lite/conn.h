@@ -17,6 +17,8 @@ struct pmi_conn_ops {
     void (*broken)(void *host, struct pmi_conn *c, const char *why);
     /* The peer, which is no rank, broke the protocol; it is going to be closed. */
     void (*refused)(void *host, struct pmi_conn *c, const char *why);
+    /* A peer speaks for the first time.  NULL: nobody wants to know. */
+    void (*spoke)(void *host, struct pmi_conn *c);
 };
 
 struct pmi_conn_env {            /* what all connections of a server share */

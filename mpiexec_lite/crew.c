@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int by_rank(const void *key, const void *at)
@@ -34,7 +35,7 @@ const char *crew_program(const struct crew *c, int rank)
     return slash ? slash + 1 : path;
 }
 
-/* --- signals and ends -------------------------------------------------- */
+/* --- signals ----------------------------------------------------------- */
 
 /* Its process group; and it alone, if it has left that. */
 static void kill_rank(const struct rank *r, int signo)
@@ -89,6 +90,46 @@ static void check_mpi(struct crew *c, int rank)
     c->node->ops->tell(c->node->host, line);
 }
 
+/* --- who is to blame --------------------------------------------------- */
+
+const struct blame *crew_blamed(const struct crew *c, int rank)
+{
+    for (int i = 0; i < c->nblames; i++)
+        if (c->blames[i].rank == rank)
+            return &c->blames[i];
+    return NULL;
+}
+
+static struct blame *blame(struct crew *c, int rank)
+{
+    if (c->killing || c->nblames == CREW_BLAMES || crew_blamed(c, rank))
+        return NULL;
+    c->blames[c->nblames] = (struct blame){ .rank = rank };
+    return &c->blames[c->nblames++];
+}
+
+void crew_blame(struct crew *c, int rank)
+{
+    blame(c, rank);
+}
+
+static void blame_end(struct crew *c, const struct rank *r, int wstatus)
+{
+    struct blame *b = wstatus || r->pmi == PMI_INSIDE ? blame(c, r->rank) : NULL;
+
+    if (b && WIFSIGNALED(wstatus) && WTERMSIG(wstatus) == SIGKILL)
+        oom_evidence(&c->node->oom, r->pid, b->memory, sizeof b->memory);
+}
+
+/* --- ends -------------------------------------------------------------- */
+
+void crew_wrote(void *crew, int rank)
+{
+    struct crew *c = crew;
+
+    node_note(c->node, c, rank, MOMENT_OUTPUT, 0);
+}
+
 /* Serve what a rank said before it ended, then take note. */
 static void rank_ended(struct crew *c, struct rank *r, int wstatus)
 {
@@ -99,11 +140,33 @@ static void rank_ended(struct crew *c, struct rank *r, int wstatus)
     pmi_conn_close(&r->conn);
     if (!member_ever_initialized(m))
         check_mpi(c, r->rank);
+    node_note(c->node, c, r->rank, MOMENT_EXIT, wstatus);
+    blame_end(c, r, wstatus);
     c->running--;
     c->node->ops->ended(c->node->host, c, r->rank, wstatus);
+    crew_hook_ended(c, r->rank, wstatus);
     r->pid = 0;
     r->adopted = false;
     member_ended(m);
+    cleanups_begin(&c->cleanups, r->rank, &c->node->cleanups);
+}
+
+void crew_cleanup_all(struct crew *c)
+{
+    for (int i = 0; i < c->n; i++)       /* of one whose end nobody has seen */
+        cleanups_begin(&c->cleanups, c->ranks[i].rank, &c->node->cleanups);
+    cleanups_begin(&c->cleanups, CLEANUP_WHOLE_JOB, &c->node->cleanups);
+}
+
+int crew_cleanup(struct crew *c, int rank, bool whole, const struct erase *what)
+{
+    struct rank *r = crew_rank(c, rank);
+
+    if (cleanups_add(&c->cleanups, whole ? CLEANUP_WHOLE_JOB : rank, what) < 0)
+        return -1;
+    if (!whole && !(r && (r->pid || r->adopted)))
+        cleanups_begin(&c->cleanups, rank, &c->node->cleanups);
+    return 0;
 }
 
 /* Of one that is not ours to signal, the connection is all there is to end. */
@@ -114,6 +177,9 @@ static bool is_end(int signo)
 
 void crew_kill(struct crew *c, int rank, int signo)
 {
+    c->killing = c->killing || (rank < 0 && (is_end(signo) || signo == SIGINT || signo == SIGHUP));
+    if (rank < 0 && is_end(signo) && c->step == CREW_SETTING_UP)
+        hooks_cancel(c->hooks);
     for (int i = 0; i < c->n; i++) {
         struct rank *r = &c->ranks[i];
 
@@ -178,6 +244,7 @@ int crew_init(struct crew *c, struct node *n, const struct crew_args *args, stru
 {
     *c = (struct crew){ .node = n, .args = *args };
     TAILQ_INIT(&c->peers);
+    TAILQ_INIT(&c->cleanups);
     TAILQ_INSERT_TAIL(&n->crews, c, in_node);
     return add_ranks(c, e);
 }
@@ -191,7 +258,8 @@ int crew_add_job(struct crew *c, int subtree, struct err *e)
                              .nlocal = c->n, .subtree = subtree,
                              .spawner = c->args.spawner, .link = c,
                              .in_env = !plan_is_single(c->args.plan),
-                             .cart_dims = c->args.plan->dims };
+                             .cart_dims = c->args.plan->dims,
+                             .alloc_kinds = c->node->args.plan->alloc_kinds };
     int index = c->node->args.index;
     size_t room = (size_t)(c->n ? c->n : 1);
     int *appnums = malloc(room * sizeof *appnums), *local = malloc(room * sizeof *local);
@@ -212,6 +280,8 @@ int crew_add_job(struct crew *c, int subtree, struct err *e)
     free(local);
     if (!c->job)
         return -1;
+    if (c->args.plan->hold == HOLD_INIT)
+        job_hold(c->job);
     return c->args.plan->pmi_port && c->n ? crew_listen(c, e) : 0;
 }
 
@@ -219,9 +289,13 @@ void crew_clear(struct crew *c)
 {
     if (!c->node)
         return;
+    crew_cleanup_all(c);
+    cleanups_clear(&c->cleanups);
     feed_free(c->feed);
     crew_close_pmi(c);
     output_free(c->output);
+    hooks_free(c->hooks);
+    setup_clear(&c->setup);
     if (c->job)
         server_remove_job(c->job);
     free(c->ranks);

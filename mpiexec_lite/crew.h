@@ -6,8 +6,10 @@
 #ifndef MPIEXEC_LITE_CREW_H
 #define MPIEXEC_LITE_CREW_H
 
+#include "mpiexec_lite/cleanup.h"
 #include "mpiexec_lite/conn.h"
 #include "mpiexec_lite/feed.h"
+#include "mpiexec_lite/hooks.h"
 #include "mpiexec_lite/launch.h"
 #include "mpiexec_lite/listen.h"
 #include "mpiexec_lite/node.h"
@@ -26,6 +28,14 @@ struct crew_args {                   /* all borrowed */
     void             *owner;         /* the host's name for this job */
 };
 
+/* What providers have to say before ranks may be started (crew_hooks.c). */
+enum crew_step {
+    CREW_PREPPED,                    /* nothing was asked */
+    CREW_SETTING_UP,                 /* setup-local, setup-child: no fork */
+    CREW_SET_UP,                     /* or nobody is to be asked */
+    CREW_FORKED, CREW_GIVEN_UP       /* given up: no rank will be started */
+};
+
 struct rank {
     int             rank;
     pid_t           pid;             /* 0: not running */
@@ -34,6 +44,13 @@ struct rank {
     bool            held;            /* stopped until crew_release */
     bool            adopted;         /* started by itself: it lives while it is connected */
 };
+
+/* A rank that came to a bad end here before any was killed: what is kept of it for the user. */
+struct blame {
+    int  rank;
+    char memory[200];                /* that it ran out of it (oom.h); "": nothing says so */
+};
+enum { CREW_BLAMES = 4 };
 
 struct port_peer;
 TAILQ_HEAD(port_peers, port_peer);
@@ -47,9 +64,16 @@ struct crew {
     struct feed      *feed;          /* NULL: no stdin is forwarded to ranks here */
     struct listener  *listener;      /* -pmi-port, until all ranks are in */
     struct port_peers peers;
+    struct cleanups   cleanups;      /* of its ranks, and at its end */
     struct rank      *ranks;         /* in order of rank */
     int               n, running, unbound;   /* ranks here; alive; not bound to a port peer */
     bool              spoke_pmi, checked_mpi;
+    bool              killing;       /* ranks are sent signals: their ends say nothing */
+    struct blame      blames[CREW_BLAMES];
+    int               nblames;
+    enum crew_step    step;
+    struct setup      setup;         /* what providers have said of the job */
+    struct hooks     *hooks;         /* NULL: there are none, or no rank is here */
 };
 
 /* 0, or -1 and e; to be cleared either way.  output and feed are to be added. */
@@ -59,6 +83,18 @@ void crew_clear(struct crew *c);         /* and the job, if there is one */
 int  crew_add_job(struct crew *c, int subtree, struct err *e);
 /* Whether all ranks of this crew can have their descriptors, beside those there are. */
 int  crew_check_files(struct crew *c, struct err *e);
+/* What providers have said of the job: its text, or NULL.  After crew_add_job.  0, or -1
+ * and e. */
+int  crew_take_setup(struct crew *c, const char *text, struct err *e);
+/* Have providers set up this node and its ranks.  0: they may be started at once; 1: op
+ * prepared or unprepared follows; -1 and e. */
+int  crew_set_up(struct crew *c, struct err *e);
+bool crew_is_set_up(const struct crew *c);
+/* No rank will be started; op unhooked follows, if there are providers. */
+void crew_give_up(struct crew *c);
+/* Nothing is left to do for providers. */
+bool crew_unhooked(const struct crew *c);
+
 /* Start every rank, or as many as can be; who fails is told.  -1 and e if not even
  * the preparations worked. */
 int  crew_start(struct crew *c, struct err *e);
@@ -66,6 +102,11 @@ int  crew_start(struct crew *c, struct err *e);
 /* Instead: rank 0, the only one, runs already; fd is its connection (taken). */
 int  crew_adopt(struct crew *c, int fd, struct err *e);
 
+/* Have that removed when a rank here has ended (which it may have already), or, whole, all of
+ * them have.  0, or -1: no memory. */
+int  crew_cleanup(struct crew *c, int rank, bool whole, const struct erase *what);
+/* All of them have: begin with the rest. */
+void crew_cleanup_all(struct crew *c);
 /* A rank here, or NULL. */
 struct rank *crew_rank(struct crew *c, int rank);
 /* Signal the process group of a rank, or (-1) of all. */
@@ -74,6 +115,12 @@ void crew_kill(struct crew *c, int rank, int signo);
 void crew_release(struct crew *c);
 /* All that descends from us has been killed. */
 void crew_swept(struct crew *c);
+/* A rank is to blame for what comes now, unless it was made to. */
+void crew_blame(struct crew *c, int rank);
+/* What is known of a rank that is to blame; NULL: nothing. */
+const struct blame *crew_blamed(const struct crew *c, int rank);
+/* For output_args.wrote, host being the crew. */
+void crew_wrote(void *crew, int rank);
 /* Others have died: those ranks that want to know hear it by SIGUSR1. */
 void crew_tell_died(struct crew *c);
 /* The short name of a rank's program. */
@@ -86,7 +133,10 @@ bool crew_hung_up(struct crew *c, int rank);
 /* A child has ended; false if it is no rank of this crew. */
 bool crew_reaped(struct crew *c, pid_t pid, int wstatus);
 
-/* Between the crew's files: crew_pmi.c */
+/* Between the crew's files: crew_hooks.c */
+void crew_hook_started(struct crew *c);                  /* those that could be */
+void crew_hook_ended(struct crew *c, int rank, int wstatus);
+/* crew_pmi.c */
 void crew_initialized(struct crew *c, struct rank *r);   /* a rank has spoken PMI */
 int  crew_listen(struct crew *c, struct err *e);         /* -pmi-port */
 void crew_peer_closed(struct port_peer *p);

@@ -30,4 +30,6 @@ void crew_release(struct crew *c)
             kill(r->pid, SIGCONT);
         r->held = false;
     }
+    if (c->job)
+        job_release(c->job);
 }

@@ -47,7 +47,7 @@ static const struct listen_ops listen_ops = { on_accepted, on_refused };
 int crew_listen(struct crew *c, struct err *e)
 {
     c->unbound = c->n;
-    c->listener = listen_start(c->node->loop, &listen_ops, c, e);
+    c->listener = listen_start(c->node->loop, &c->node->args.plan->ports, &listen_ops, c, e);
     return c->listener ? 0 : -1;
 }
 

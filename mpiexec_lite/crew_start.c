@@ -136,7 +136,8 @@ static int take_ends(struct crew *c, struct rank *r, struct rank_ends *x, struct
 /* A rank that is being started, with what its process uses of ours. */
 struct start {
     struct rank *rank;
-    char       **envp;           /* owned; strings of the block, and: */
+    char       **envp;           /* owned; strings of the block, or of: */
+    struct strlist changed;      /* owned: its own environment; empty: it has none */
     char         text[ENV_RANK_TEXT];
 };
 
@@ -144,23 +145,52 @@ struct start {
 struct starts {
     struct crew    *crew;
     size_t          app;
+    const struct strlist *env;   /* borrowed: of the block; or: */
+    struct strlist  changed;     /* owned: the same, as providers have changed it */
     struct strlist  constants;   /* owned: what ranks of the block need not ask for */
     struct binding  binding;     /* owned: what they run on */
     struct children children;
     struct start   *v;           /* owned; as many as children can have */
 };
 
+/* The environment of a block, changed as providers have said: for all, or one rank. */
+static int change_env(const struct starts *s, const struct setup *setup,
+                      const struct strlist *from, struct strlist *out, struct err *e)
+{
+    const struct plan *p = s->crew->args.plan;
+    const struct strlist *own[] = { &p->env.set, &p->apps[s->app].env.set };
+
+    strlist_clear(out);
+    if (strlist_copy(out, from) < 0)
+        return err_set(e, ERR_NOMEM, "no memory for an environment");
+    return setup_change_env(setup, own, 2, out, e);
+}
+
+/* What providers have said of this rank alone.  0, or -1 with errno. */
+static int change_rank(const struct starts *s, struct start *x)
+{
+    const struct crew *c = s->crew;
+    const struct setup *setup = c->hooks ? hooks_child(c->hooks, (int)(x->rank - c->ranks)) : NULL;
+    struct err e;
+
+    if (!setup || !setup->infos.n || change_env(s, setup, s->env, &x->changed, &e) == 0)
+        return 0;
+    errno = ENOMEM;
+    return -1;
+}
+
 /* 0, or -1 with errno. */
 static int make_env(struct starts *s, struct start *x, const struct rank_ends *ends)
 {
     struct crew *c = s->crew;
-    const struct strlist *env = &c->args.envs[s->app], *more = &s->constants;
+    const struct strlist *env = x->changed.n ? &x->changed : s->env, *more = &s->constants;
     struct rank_env vars = { .fd = ends->pmi.theirs, .rank = x->rank->rank,
                              .size = c->args.place->size,
                              .port = c->listener ? listen_address(c->listener) : NULL,
                              .local_rank = (int)(x->rank - c->ranks), .local_size = c->n,
                              .jobid = c->args.jobid, .spawned = c->args.spawner != NULL,
-                             .hostname = c->node->args.hostname };
+                             .hostname = c->node->args.plan->hide_hostname
+                                         ? NULL : c->node->args.hostname };
 
     x->envp = malloc((env->n + more->n + ENV_RANK_MAX) * sizeof *x->envp);
     if (!x->envp)
@@ -188,8 +218,10 @@ static int begin_process(struct starts *s, struct rank *r, const struct rank_end
                                .user = c->node->args.user };
 
     x->rank = r;
-    if (make_env(s, x, ends) < 0) {
+    x->envp = NULL;
+    if (change_rank(s, x) < 0 || make_env(s, x, ends) < 0) {
         free(x->envp);
+        strlist_clear(&x->changed);
         return -1;
     }
     spec.envp = x->envp;
@@ -240,6 +272,7 @@ static bool end_rank(struct starts *s, int i)
     pid_t pid = children_end(&s->children, i, &step);
 
     free(s->v[i].envp);
+    strlist_clear(&s->v[i].changed);
     if (pid < 0) {
         failed_to_start(c, r->rank, s->app, step, errno);
         return false;
@@ -247,6 +280,7 @@ static bool end_rank(struct starts *s, int i)
     r->pid = pid;
     r->held = c->args.plan->hold == HOLD_EXEC;
     c->running++;
+    node_note(c->node, c, r->rank, MOMENT_EXEC, pid);
     c->node->ops->started(c->node->host, c, r->rank, pid);
     return true;
 }
@@ -297,6 +331,11 @@ static int set_block(struct starts *s, size_t app, struct err *e)
     set_binding(s);
     strlist_clear(&s->constants);
     rc = env_add_constants(&k, &s->constants, e);
+    s->env = &c->args.envs[app];
+    if (rc == 0 && c->setup.infos.n) {
+        rc = change_env(s, &c->setup, s->env, &s->changed, e);
+        s->env = &s->changed;
+    }
     free(local);
     return rc;
 }
@@ -346,21 +385,36 @@ int crew_adopt(struct crew *c, int fd, struct err *e)
     return 0;
 }
 
+/* Providers first (RFC0012): no process of the job before they have answered. */
+static int check_step(const struct crew *c, struct err *e)
+{
+    return c->step == CREW_SET_UP || (c->step == CREW_PREPPED && !c->args.plan->providers.n)
+           ? 0 : err_set(e, ERR_OTHER, "ranks cannot be started: providers have not been asked");
+}
+
 int crew_start(struct crew *c, struct err *e)
 {
     int window = c->args.plan->start_window;
     struct starts s = { .crew = c, .app = SIZE_MAX };
-    int rc = children_init(&s.children, window < c->n ? window : c->n);
+    int rc;
 
+    if (check_step(c, e) < 0)
+        return -1;
+    c->step = CREW_FORKED;
+    rc = children_init(&s.children, window < c->n ? window : c->n);
     s.v = calloc((size_t)s.children.most, sizeof *s.v);
     if (rc < 0 || !s.v)
         rc = err_set(e, ERR_NOMEM, "no memory to start ranks");
     else
         rc = start_all(&s, e);
     end_all(&s);
+    if (c->n && !*c->node->oom.path)     /* while they start */
+        oom_begin(&c->node->oom, "/proc/self/cgroup", "/sys/fs/cgroup");
     children_clear(&s.children);
     strlist_clear(&s.constants);
+    strlist_clear(&s.changed);
     binding_clear(&s.binding);
     free(s.v);
+    crew_hook_started(c);
     return rc < 0 ? -1 : 0;
 }

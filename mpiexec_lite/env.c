@@ -1,6 +1,7 @@
 /* env.c - see env.h */
 #include "mpiexec_lite/env.h"
 
+#include "mpiexec_lite/launchers.h"
 #include "wire/buf.h"
 
 #include <stdarg.h>
@@ -97,6 +98,19 @@ static bool is_set_in(const struct strlist *l, size_t from, const char *entry)
     return false;
 }
 
+/* What a resource manager has set for its own job is not of this one.  Where its commands
+ * find it is the site's to say. */
+static bool is_of_manager(const struct plan *p, const char *entry)
+{
+    const char *const *drop = launcher_way(p->remote.launcher)->drops;
+
+    if (strncmp(entry, "SLURM_CONF=", 11) == 0)
+        return false;
+    while (*drop && strncmp(entry, *drop, strlen(*drop)) != 0)
+        drop++;
+    return *drop;
+}
+
 static int add_inherited(const struct plan *p, const struct app *a,
                          char *const *inherited, struct strlist *out)
 {
@@ -104,6 +118,7 @@ static int add_inherited(const struct plan *p, const struct app *a,
 
     for (; *inherited; inherited++) {
         if (is_left_behind(*inherited) || !is_wanted(rule, *inherited) ||
+            is_of_manager(p, *inherited) ||
             is_set_in(&p->env.set, 0, *inherited) ||
             is_set_in(&a->env.set, 0, *inherited))
             continue;

@@ -176,7 +176,7 @@ static void root_row(void *host, const struct control_row *row)
     if (f->rows < f->ranks)
         return;
     mpir_spawned(f->ranks, f->jobid);    /* a debugger may stop us in it for long */
-    if (f->args->plan->hold != HOLD_NONE)
+    if (f->args->plan->debugged)
         control_send(&f->control, "release", NULL, 0);
 }
 

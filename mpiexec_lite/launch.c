@@ -22,6 +22,7 @@ enum { STEP_INT, STEP_TERM, STEP_KILL, STEP_SWEEP, STEPS };
 int launch_init(struct launch *l, const struct launch_ops *ops, void *host, int size)
 {
     *l = (struct launch){ .ops = ops, .host = host, .size = size, .stuck_rank = -1,
+                          .culprit = -1,
                           .next_kill = STEPS };
     l->ranks = calloc((size_t)size, sizeof *l->ranks);
     return l->ranks ? 0 : -1;
@@ -140,6 +141,16 @@ static void end_alone(struct launch *l, double now, int rank, int code)
     l->ops->kill_rank(l->host, rank, SIGTERM);
 }
 
+/* The first failure counts, and what only was no success if there is none. */
+static void blame(struct launch *l, double now, int rank, bool failed)
+{
+    if (l->ending || l->culprit_failed || (l->culprit >= 0 && !failed))
+        return;
+    l->culprit = rank;
+    l->culprit_at = now;
+    l->culprit_failed = failed;
+}
+
 /* --- what happened ----------------------------------------------------- */
 
 void launch_started(struct launch *l, int rank, pid_t pid)
@@ -193,6 +204,7 @@ void launch_failed_to_start(struct launch *l, double now, int rank, const char *
         return;
     if (!strcmp(step, "exec"))
         status = errnum == ENOENT || errnum == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+    blame(l, now, rank, true);
     tell(l, "%s: cannot start rank %d (%s): %s: %s", l->hostname(l->host, rank), rank,
          l->program(l->host, rank), step, strerror(errnum));
     end_job(l, now, status, STEP_TERM);
@@ -236,6 +248,7 @@ void launch_aborted(struct launch *l, double now, int rank, bool world, int code
     l->ranks[rank].aborted = true;
     if (l->ending)
         return;
+    blame(l, now, rank, true);
     snprintf(what, sizeof what, world ? "called abort(%d)" : "aborted itself alone (%d)", code);
     tell_abort(l, rank, what, text);
     if (world) {
@@ -249,6 +262,7 @@ void launch_protocol(struct launch *l, double now, int rank, const char *why)
 {
     if (l->ending)
         return;
+    blame(l, now, rank, true);
     tell(l, "%s broke the PMI protocol: %s", who(l, rank).text, why);
     if (l->keep_going)
         end_alone(l, now, rank, 1);
@@ -288,6 +302,7 @@ static void end_stuck(struct launch *l, double now)
                        " before init";
     int code = code_of(r);
 
+    blame(l, now, l->stuck_rank, true);
     tell(l, "%s %s %d%s, and rank %d waits for it in a fence", who(l, l->stuck_rank).text,
          r->forgiven ? "aborted alone with" : "exited with", code, when, l->stuck_for);
     end_job(l, now, code ? code : 1, STEP_TERM);
@@ -318,8 +333,11 @@ void launch_ended(struct launch *l, double now, int rank, int wstatus)
     set_paused(l, r, false);
     set_time(l, &r->hung_at, 0);
     set_time(l, &r->kill_at, 0);
+    if (wstatus && !r->forgiven)
+        blame(l, now, rank, false);
     if (l->ending || !failed(l, rank, wstatus))
         return;
+    blame(l, now, rank, true);
     if (WIFSIGNALED(wstatus))
         tell_signal(l, rank, wstatus);
     else

@@ -67,6 +67,10 @@ struct launch {                  /* the run being decided */
     struct rank_state *ranks;    /* owned */
     bool         ending;         /* a cause was found: the rest is consequence */
     int          status;         /* exit status, once ending */
+    int          culprit;        /* who has failed first, or whose end was the first that was
+                                    no success if none has; -1: nobody */
+    double       culprit_at;     /* when */
+    bool         culprit_failed; /* it was a failure, which ended the job or would have */
     int          signal;         /* our own signal that ended the job, or 0 */
     int          interrupts;     /* SIGINTs received */
     bool         held;           /* all are stopped, with the launcher (Ctrl-Z) */

@@ -1,6 +1,8 @@
 /* listen.c - see listen.h */
 #include "mpiexec_lite/listen.h"
 
+#include "mpiexec_lite/ports.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -105,23 +107,21 @@ static void on_again(struct ev_loop *loop, ev_timer *w, int revents)
     ev_io_start(loop, &l->readable);
 }
 
-static int open_port(struct listener *l, struct err *e)
+static int open_port(struct listener *l, const struct port_range *ports, struct err *e)
 {
     struct sockaddr_in me = { .sin_family = AF_INET,
                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    socklen_t len = sizeof me;
 
     l->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (l->fd < 0 || bind(l->fd, (struct sockaddr *)&me, len) < 0 ||
-        listen(l->fd, 1024) < 0 || getsockname(l->fd, (struct sockaddr *)&me, &len) < 0)
+    if (l->fd < 0 || ports_bind(l->fd, ports, &me) < 0 || listen(l->fd, 1024) < 0)
         return err_set(e, ERR_OTHER, "cannot open a PMI port: %s", strerror(errno));
     l->port = ntohs(me.sin_port);
     snprintf(l->address, sizeof l->address, "127.0.0.1:%u", l->port);
     return 0;
 }
 
-struct listener *listen_start(struct ev_loop *loop, const struct listen_ops *ops, void *host,
-                              struct err *e)
+struct listener *listen_start(struct ev_loop *loop, const struct port_range *ports,
+                              const struct listen_ops *ops, void *host, struct err *e)
 {
     struct listener *l = calloc(1, sizeof *l);
 
@@ -132,7 +132,7 @@ struct listener *listen_start(struct ev_loop *loop, const struct listen_ops *ops
     l->loop = loop;
     l->ops = ops;
     l->host = host;
-    if (open_port(l, e) < 0) {
+    if (open_port(l, ports, e) < 0) {
         if (l->fd >= 0)
             close(l->fd);
         free(l);

@@ -6,7 +6,7 @@
 #ifndef MPIEXEC_LITE_LISTEN_H
 #define MPIEXEC_LITE_LISTEN_H
 
-#include "wire/err.h"
+#include "mpiexec_lite/plan.h"
 
 #include <ev.h>
 #include <stdbool.h>
@@ -19,9 +19,9 @@ struct listen_ops {
     void (*refused)(void *host, const char *why);
 };
 
-/* Listen on a free port of 127.0.0.1.  NULL and e on failure. */
-struct listener *listen_start(struct ev_loop *loop, const struct listen_ops *ops, void *host,
-                              struct err *e);
+/* Listen on a free port of 127.0.0.1, of these (ports.h).  NULL and e on failure. */
+struct listener *listen_start(struct ev_loop *loop, const struct port_range *ports,
+                              const struct listen_ops *ops, void *host, struct err *e);
 /* The user who owns the socket that is bound to `port` of 127.0.0.1 and connected to
  * `to`: 0 and *uid, or -1: it is not there, or closed. */
 int         listen_owner(unsigned port, unsigned to, uid_t *uid);

@@ -15,6 +15,13 @@ void machine_text(char out[MACHINE_TEXT])
              sizeof(long double), uname(&u) < 0 ? "?" : u.machine);
 }
 
+const char *machine_arch(const char *text)
+{
+    for (int i = 0; i < 4 && strchr(text, '-'); i++)
+        text = strchr(text, '-') + 1;
+    return text;
+}
+
 int machine_kind(struct strlist *met, const char *text)
 {
     for (size_t i = 0; i < met->n; i++)

@@ -1,4 +1,5 @@
 /* main.c - mpiexec_lite: read the command line, fork the root, be its front end. */
+#include "mpiexec_lite/alloc.h"
 #include "mpiexec_lite/child.h"
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/front.h"
@@ -6,9 +7,12 @@
 #include "mpiexec_lite/mpir.h"
 #include "mpiexec_lite/naming_start.h"
 #include "mpiexec_lite/opts.h"
+#include "mpiexec_lite/provider_host.h"
+#include "mpiexec_lite/providers.h"
 #include "mpiexec_lite/root.h"
 #include "mpiexec_lite/single.h"
 #include "mpiexec_lite/sweep.h"
+#include "mpiexec_lite/sink.h"
 #include "mpiexec_lite/trace.h"
 
 #include <errno.h>
@@ -166,13 +170,43 @@ static int start(const struct plan *p, struct root_args *args, int *signo, struc
     return status;
 }
 
+/* A file to be written: emptied.  -1 and e. */
+static int open_file(const char *name, struct err *e)
+{
+    int fd = sink_open_file(name, e);
+
+    if (fd < 0 || sink_empty_file(fd, name, e) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* "(HOST:0,1,2)" for each host that has ranks. */
+static int print_rank_map(const struct plan *p, const struct placement *place)
+{
+    for (size_t i = 0; i < p->nhosts; i++) {
+        int *ranks, n = placement_ranks(place, (int)i, &ranks);
+
+        if (n > 0)
+            printf("(%s:", p->hosts[i].name);
+        for (int k = 0; k < n; k++)
+            printf(k ? ",%d" : "%d", ranks[k]);
+        if (n > 0)
+            puts(")");
+        free(ranks);
+        if (n < 0)
+            return complain("no memory", EXIT_LAUNCHER);
+    }
+    return 0;
+}
+
 static int run_plan(struct plan *p, int *signo)
 {
     char **programs = calloc(p->napps, sizeof *programs);
     struct inherited user;
     struct placement place = { 0 };
     struct root_args args = { .plan = p, .place = &place, .programs = programs,
-                              .user = &user, .trace = -1 };
+                              .user = &user, .trace = -1, .timeline = -1 };
     struct err e = { 0 };
     int status;
 
@@ -181,13 +215,20 @@ static int run_plan(struct plan *p, int *signo)
     inherited_save(&user);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGCHLD, SIG_DFL);
-    if (mpir_being_debugged())           /* by who has started us */
+    p->debugged = mpir_being_debugged();         /* by who has started us */
+    if (p->debugged)
         p->hold = HOLD_EXEC;
-    if (place_ranks(p, NULL, &place, &e) < 0)
+    if (place_ranks(p, NULL, &place, &e) < 0 ||
+        providers_list(p->no_providers, &p->provider_dirs, &p->provider_files, &p->providers,
+                       &e) < 0)
         status = complain(e.text, EXIT_USAGE);
     else
         status = find_programs(p, &place, programs);
+    if (status == 0 && p->print_rank_map)
+        status = print_rank_map(p, &place);
     if (status == 0 && p->trace && (args.trace = trace_open(p->trace, &e)) < 0)
+        status = complain(e.text, EXIT_USAGE);
+    if (status == 0 && p->timeline && (args.timeline = open_file(p->timeline, &e)) < 0)
         status = complain(e.text, EXIT_USAGE);
     if (status == 0 && p->nameserver && !strcmp(p->nameserver, "start") && naming_start(&e) < 0)
         status = complain(e.text, EXIT_LAUNCHER);
@@ -195,6 +236,8 @@ static int run_plan(struct plan *p, int *signo)
         status = start(p, &args, signo, &e);
     if (args.trace >= 0)
         close(args.trace);
+    if (args.timeline >= 0)
+        close(args.timeline);
     for (size_t a = 0; a < p->napps; a++)
         free(programs[a]);
     free(programs);
@@ -224,17 +267,21 @@ int main(int argc, char **argv)
 
     if (fill_standard() < 0)
         return complain(strerror(errno), EXIT_LAUNCHER);
+    if (argc == 3 && !strcmp(argv[1], "--run-provider"))
+        return provider_host_run(argv[2]);
     what = opts_parse(&plan, argc, argv, environ, stdout, &e);
     for (size_t i = 0; i < plan.warnings.n; i++)
         complain(plan.warnings.v[i], 0);
     if (what == OPTS_USAGE || what == OPTS_FAILED)
         status = complain(e.text, what == OPTS_USAGE ? EXIT_USAGE : EXIT_LAUNCHER);
+    else if (what == OPTS_RUN && plan.allocate)
+        status = alloc_run(&plan, argv, &e) < 0 ? complain(e.text, EXIT_LAUNCHER) : 0;
     else if (what == OPTS_RUN)
         status = run_plan(&plan, &signo);
     else if (fflush(stdout) || ferror(stdout))
         status = complain_of("write to stdout", strerror(errno), EXIT_LAUNCHER);
-    plan_clear(&plan);
-    if (signo)
+    if (signo && !plan.alloc)            /* salloc does not tell its command's signal */
         end_by(signo);
-    return status;
+    plan_clear(&plan);
+    return signo ? 128 + signo : status;
 }

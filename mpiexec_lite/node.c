@@ -4,6 +4,7 @@
 #include "mpiexec_lite/fatal.h"
 #include "mpiexec_lite/foreign.h"
 #include "mpiexec_lite/link.h"
+#include "mpiexec_lite/now.h"
 #include "mpiexec_lite/trace.h"
 
 #include <stdio.h>
@@ -32,6 +33,8 @@ static void op_fail(void *host, void *link, struct member *m, const char *why)
 
     pmi_conn_fail(c);
     if (m)
+        crew_blame(crew_of(m), member_rank(m));
+    if (m)
         n->ops->protocol(n->host, crew_of(m), member_rank(m), why);
     else
         c->env->ops->refused(c->env->host, c, why);
@@ -41,6 +44,7 @@ static void op_abort(void *host, struct member *m, bool world, int code, const c
 {
     struct node *n = host;
 
+    crew_blame(crew_of(m), member_rank(m));
     n->ops->aborted(n->host, crew_of(m), member_rank(m), world, code, text);
 }
 
@@ -49,6 +53,7 @@ static void op_initialized(void *host, struct member *m)
     struct node *n = host;
     struct crew *c = crew_of(m);
 
+    node_note(n, c, member_rank(m), MOMENT_INIT, 0);
     crew_initialized(c, crew_rank(c, member_rank(m)));
     n->ops->initialized(n->host, c, member_rank(m));
 }
@@ -58,6 +63,7 @@ static void op_finalized(void *host, struct member *m)
     struct node *n = host;
     struct crew *c = crew_of(m);
 
+    node_note(n, c, member_rank(m), MOMENT_FINALIZE, 0);
     crew_rank(c, member_rank(m))->pmi = PMI_DONE;
     n->ops->finalized(n->host, c, member_rank(m));
 }
@@ -158,16 +164,34 @@ void node_warn(struct node *n, const char *text)
     op_log(n, LOG_WARN, NULL, text);
 }
 
+/* What set-up providers have said may be secret, whoever passes it on. */
+static void redact(struct node *n, const char *data, size_t len, struct buf *out)
+{
+    struct crew *c;
+
+    buf_add(out, data, len);
+    TAILQ_FOREACH(c, &n->crews, in_node)
+        if (c->setup.secrets.n) {
+            struct buf before = *out;
+
+            *out = (struct buf)BUF_INIT;
+            setup_redact(&c->setup, buf_bytes(&before), before.len, out);
+            buf_clear(&before);
+        }
+}
+
 static void op_trace(void *host, struct member *m, bool from_peer, const char *data,
                      size_t len)
 {
     struct node *n = host;
-    struct buf line = BUF_INIT;
+    struct buf line = BUF_INIT, safe = BUF_INIT;
 
-    trace_format(&line, m ? crew_of(m)->args.number : 0, m ? member_rank(m) : -1, from_peer, data,
-                 len);
-    if (!line.failed)
+    redact(n, data, len, &safe);
+    trace_format(&line, m ? crew_of(m)->args.number : 0, m ? member_rank(m) : -1, from_peer,
+                 buf_bytes(&safe), safe.len);
+    if (!line.failed && !safe.failed)
         n->ops->trace(n->host, &line);
+    buf_clear(&safe);
     buf_clear(&line);
 }
 
@@ -205,6 +229,29 @@ static void op_far_send(void *host, void *link, const char *frame, size_t len)
     foreign_send(link, frame, len);
 }
 
+/* --- moments ----------------------------------------------------------- */
+
+void node_note(struct node *n, const struct crew *c, int rank, enum moment_kind kind, int value)
+{
+    if (n->args.timeline)
+        moments_add(&n->moments, &(struct moment){ (int64_t)(now_seconds() * 1e9),
+                                                   c->args.number, rank, kind, value });
+}
+
+static void op_fenced(void *host, struct member *m, bool enters, bool whole)
+{
+    if (whole)
+        node_note(host, crew_of(m), member_rank(m), enters ? MOMENT_ENTER : MOMENT_LEAVE, 0);
+}
+
+static void on_spoke(void *host, struct pmi_conn *x)
+{
+    struct member *m = conn_member(x->core);
+
+    if (m)
+        node_note(host, crew_of(m), member_rank(m), MOMENT_HELLO, 0);
+}
+
 /* --- connections ------------------------------------------------------- */
 
 static void on_closed(void *host, struct pmi_conn *x, struct member *m)
@@ -237,7 +284,7 @@ static void on_refused(void *host, struct pmi_conn *x, const char *why)
     n->ops->tell(n->host, text);
 }
 
-static const struct pmi_conn_ops conn_ops = { on_closed, on_broken, on_refused };
+static const struct pmi_conn_ops conn_ops = { on_closed, on_broken, on_refused, on_spoke };
 
 /* --- all crews --------------------------------------------------------- */
 
@@ -248,7 +295,7 @@ bool node_reaped(struct node *n, pid_t pid, int wstatus)
     TAILQ_FOREACH(c, &n->crews, in_node)
         if (crew_reaped(c, pid, wstatus))
             return true;
-    return false;
+    return all_hooks_reaped(&n->hooks, pid);
 }
 
 void node_report(struct node *n)
@@ -268,7 +315,7 @@ static int add_server(struct node *n, struct err *e)
                             op_peer_send_all, n->ops->spawn ? op_spawn : NULL,
                             n->ops->name ? op_name : NULL, n->ops->timer ? op_timer : NULL,
                             op_find, op_died, n->ops->introduce ? op_introduce : NULL,
-                            op_far_send };
+                            op_far_send, n->args.timeline ? op_fenced : NULL };
     const struct plan *p = n->args.plan;
     struct server_options options = { .pmi1_subversion = p->pmi1_subversion,
                                       .fault_tolerant = p->keep_going,
@@ -291,6 +338,8 @@ int node_init(struct node *n, struct ev_loop *loop, const struct node_args *args
 {
     *n = (struct node){ .args = *args, .ops = ops, .host = host, .loop = loop, .null = -1 };
     TAILQ_INIT(&n->crews);
+    TAILQ_INIT(&n->cleanups);
+    TAILQ_INIT(&n->hooks);
     topology_init(&n->topology, n);
     n->buffer = malloc(NODE_BUFFER);
     if (!n->buffer)
@@ -298,10 +347,21 @@ int node_init(struct node *n, struct ev_loop *loop, const struct node_args *args
     return add_server(n, e);
 }
 
+void node_cleanup(struct node *n)
+{
+    struct crew *c;
+
+    TAILQ_FOREACH(c, &n->crews, in_node)
+        crew_cleanup_all(c);
+    cleanups_finish(&n->cleanups);
+}
+
 void node_clear(struct node *n)
 {
+    node_cleanup(n);
     topology_clear(&n->topology);
     server_free(n->server);
+    moments_clear(&n->moments);
     free(n->buffer);
     if (n->null >= 0)
         close(n->null);

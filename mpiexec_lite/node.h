@@ -4,7 +4,11 @@
 #define MPIEXEC_LITE_NODE_H
 
 #include "mpiexec_lite/child.h"
+#include "mpiexec_lite/cleanup.h"
 #include "mpiexec_lite/conn.h"
+#include "mpiexec_lite/hooks.h"
+#include "mpiexec_lite/moments.h"
+#include "mpiexec_lite/oom.h"
 #include "mpiexec_lite/plan.h"
 #include "mpiexec_lite/topology.h"
 #include "wire/buf.h"
@@ -27,6 +31,11 @@ struct node_ops {
                     const char *text);
     void (*protocol)(void *host, struct crew *c, int rank, const char *why);
     void (*hung_up)(void *host, struct crew *c, int rank);
+    /* Set-up providers: ranks may be started; they are not to be, and why (errnum: EPERM,
+     * or ECANCELED as the job is ending); after their end all is done.  From the loop. */
+    void (*prepared)(void *host, struct crew *c);
+    void (*unprepared)(void *host, struct crew *c, const char *why, int errnum);
+    void (*unhooked)(void *host, struct crew *c);
     /* Before the server core hears of it. */
     void (*ended)(void *host, struct crew *c, int rank, int wstatus);
     /* At the root: a fence of rank waiting misses rank missing. */
@@ -51,19 +60,24 @@ struct node_args {
     const char       *hostname;      /* for messages and PMI_HOSTNAME */
     const struct inherited *user;
     bool              trace;         /* trace the wire */
+    bool              timeline;      /* keep moments */
 };
 
 struct node {
+    struct all_hooks  hooks;         /* theirs who have made them */
     struct node_args args;           /* borrowed, as are the next three */
     const struct node_ops *ops;
     void             *host;
     struct ev_loop   *loop;
     struct server    *server;        /* owned, as is what follows */
     struct crews      crews;         /* theirs who have made them */
+    struct batches    cleanups;      /* that have begun */
     struct pmi_conn_env conn_env;
     struct topology   topology;      /* hwloc's XML */
     int               null;          /* /dev/null, for the stdin of most ranks; -1: none */
     int               warned;        /* warnings of the server so far */
+    struct oom        oom;           /* since ranks were started here */
+    struct moments    moments;       /* of ranks here, where args.timeline is set */
     char             *buffer;        /* NODE_BUFFER bytes for all reads */
 };
 
@@ -76,6 +90,11 @@ void node_clear(struct node *n);
 void node_warn(struct node *n, const char *text);
 /* A child of ours has ended; false if it is no rank. */
 bool node_reaped(struct node *n, pid_t pid, int wstatus);
+/* Nothing of any crew runs here any more: remove what is to be removed, and wait for that
+ * (cleanup.h). */
+void node_cleanup(struct node *n);
+/* Keep this moment of a rank, if moments are kept. */
+void node_note(struct node *n, const struct crew *c, int rank, enum moment_kind kind, int value);
 void node_report(struct node *n);         /* crew_report for all crews */
 
 #endif

@@ -1,9 +1,9 @@
 /* opts.c - from words to a plan.  See opts.h and opts_table.h. */
+#include "mpiexec_lite/env.h"
 #include "mpiexec_lite/opts_table.h"
 
 #include "wire/nearest.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,14 +40,14 @@ static bool asks_for_help(const struct reader *r)
 }
 
 /* The row that stands for what o sets. */
-static size_t setting_of(const struct option *o)
+size_t opts_setting_of(const struct option *o)
 {
-    return (size_t)((o->with ? opts_find(o->with, strlen(o->with)) : o) - opts_table);
+    return opts_number_of(o->with ? opts_find(o->with, strlen(o->with)) : o);
 }
 
 bool opts_has(const struct reader *r, const char *name)
 {
-    return r->job[setting_of(opts_find(name, strlen(name)))] != NULL;
+    return r->job[opts_setting_of(opts_find(name, strlen(name)))] != NULL;
 }
 
 /* How much of word to show as the option's name. */
@@ -60,17 +60,18 @@ static int shown(const char *word)
 
 static int unknown_option(const char *word, const char *name, size_t len, struct err *e)
 {
+    const struct refusal *no = opts_find_refusal(name, len);
     char typed[64];
     struct nearest near;
 
-    if (opts_is_unsupported(name, len))
-        return err_set(e, ERR_INVALID_ARG, "%.*s is not supported by this version",
-                       shown(word), word);
+    if (no)
+        return err_set(e, ERR_INVALID_ARG, "%.*s is not supported: %s%s%s", shown(word), word,
+                       no->why, no->instead ? "; " : "", no->instead ? no->instead : "");
     snprintf(typed, sizeof typed, "%.*s", (int)(len < 63 ? len : 63), name);
     nearest_start(&near, typed);
-    for (size_t i = 0; i < opts_count; i++)
-        for (const char *const *n = opts_table[i].names; *n; n++)
-            if (opts_table[i].section != SECTIONS)
+    for (size_t i = 0; i < opts_rows(); i++)
+        for (const char *const *n = opts_row(i)->names; *n; n++)
+            if (opts_row(i)->section != SECTIONS)
                 nearest_try(&near, *n);
     if (near.best)
         return err_set(e, ERR_INVALID_ARG, "unknown option %.80s; did you mean -%s?",
@@ -82,6 +83,10 @@ static int unknown_option(const char *word, const char *name, size_t len, struct
 static int take_values(struct reader *r, const struct option *o, char *attached,
                        char *arg[2], struct err *e)
 {
+    if (opts_value_is_optional(o)) {
+        arg[0] = attached;
+        return 0;
+    }
     if (!o->arg)
         return attached ? err_set(e, ERR_INVALID_ARG, "takes no value") : 0;
     arg[0] = attached ? attached : next_word(r);
@@ -98,7 +103,7 @@ static int take_values(struct reader *r, const struct option *o, char *attached,
 static int claim_setting(struct reader *r, const struct option *o, struct err *e)
 {
     bool local = o->flags & OPTION_LOCAL, repeat = o->flags & OPTION_REPEAT;
-    size_t i = setting_of(o);
+    size_t i = opts_setting_of(o);
     const struct option **by = local ? &r->block[i] : &r->job[i];
 
     if (*by && *by != o)
@@ -113,6 +118,13 @@ static int claim_setting(struct reader *r, const struct option *o, struct err *e
     *by = o;
     r->job_in_file[i] = r->in_file;
     return 1;
+}
+
+int opts_apply(struct reader *r, const struct option *o, char *const *arg, struct err *e)
+{
+    int rc = claim_setting(r, o, e);
+
+    return rc > 0 ? o->set(r, o, arg, e) : rc;
 }
 
 static int read_option(struct reader *r, struct err *e)
@@ -147,8 +159,47 @@ static int read_options(struct reader *r, struct err *e)
     while (at_option(r) && !r->help_of && !r->print)
         if (read_option(r, e) < 0)
             return -1;
-    if (r->word < r->end && strcmp(*r->word, "--") == 0)
+    return 0;
+}
+
+/* Something of this block follows the word. */
+static bool has_more(const struct reader *r)
+{
+    return r->word < r->end && r->word + 1 < r->end && !is_separator(r->word[1]);
+}
+
+/* "NAME=VALUE" before the program, as mpirun_rsh takes it. */
+static bool at_assignment(const struct reader *r)
+{
+    static const char name[] = "0123456789_"
+                               "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    size_t len = has_more(r) ? strspn(*r->word, name) : 0;
+
+    return len && (*r->word)[len] == '=' && (**r->word < '0' || **r->word > '9');
+}
+
+/* A line of mpirun_rsh's file has a ':' between options and program. */
+static bool at_needless_separator(const struct reader *r)
+{
+    return r->in_file && has_more(r) && is_separator(*r->word) && *r->word[1] != '-';
+}
+
+/* What may stand between options, if there are any, and program. */
+static int read_between(struct reader *r, bool options, struct err *e)
+{
+    if (r->word < r->end && strcmp(*r->word, "--") == 0) {
         r->word++;
+        return 0;
+    }
+    if (options && at_needless_separator(r))
+        r->word++;
+    while (at_assignment(r)) {
+        const char *word = *r->word++;
+        size_t len = strcspn(word, "=");
+
+        if (opts_add_variable(r, &r->app->env.set, word, len, word + len + 1, e) < 0)
+            return -1;
+    }
     return 0;
 }
 
@@ -169,15 +220,13 @@ static int end_empty_block(struct reader *r, struct err *e)
     size_t number = r->plan->napps;
     bool alone = number == 1 && r->word == r->end;
 
-    for (size_t i = 0; i < opts_count; i++)
+    for (size_t i = 0; i < opts_rows(); i++)
         if (r->block[i])
             return err_set(e, ERR_INVALID_ARG, "no program after -%s",
                            r->block[i]->names[0]);
     if (!r->in_file && !alone)
         return err_set(e, ERR_INVALID_ARG, "no program in part %zu (parts end at ':')",
                        number);
-    if (!r->in_file && !r->configfile)
-        return err_set(e, ERR_INVALID_ARG, "no program given; -h shows the usage");
     plan_drop_app(r->plan);
     return 0;
 }
@@ -185,6 +234,8 @@ static int end_empty_block(struct reader *r, struct err *e)
 /* "[options] PROGRAM [ARG]...", up to ':' or the end. */
 static int read_block(struct reader *r, struct err *e)
 {
+    char **first = r->word;
+
     memset(r->block, 0, sizeof r->block);
     r->app = plan_add_app(r->plan);
     if (!r->app)
@@ -193,8 +244,10 @@ static int read_block(struct reader *r, struct err *e)
         return -1;
     if (r->help_of || r->print)
         return 0;
-    if (read_program(r, e) < 0)
+    if (read_between(r, r->word > first, e) < 0 || read_program(r, e) < 0)
         return -1;
+    if (r->app->file && opts_read_jobfile(r, e) < 0)
+        return err_context(e, "-file");
     return r->app->argv.n ? 0 : end_empty_block(r, e);
 }
 
@@ -229,7 +282,7 @@ static int read_lines(struct reader *r, const char *text, struct err *e)
 }
 
 /* Settings of the command line come after those of the file: the last one wins. */
-static int append_all(struct strlist *to, const struct strlist *from, struct err *e)
+int opts_append(struct strlist *to, const struct strlist *from, struct err *e)
 {
     for (size_t i = 0; i < from->n; i++)
         if (strlist_add(to, from->v[i]) < 0)
@@ -250,7 +303,7 @@ static int read_configfile(struct reader *r, struct err *e)
     if (rc == 0 && (rc = read_lines(r, buf_bytes(&text), e)) < 0)
         err_context(e, "%.100s", r->configfile);
     if (rc == 0)
-        rc = append_all(&r->plan->env.set, &typed, e);
+        rc = opts_append(&r->plan->env.set, &typed, e);
     strlist_clear(&typed);
     buf_clear(&text);
     if (rc == 0 && before && r->plan->napps > before)
@@ -262,61 +315,21 @@ static int read_configfile(struct reader *r, struct err *e)
     return rc;
 }
 
-static int check_count(const struct plan *p, struct err *e)
+/* The file that was named, or else the usual one. */
+static int read_file(struct reader *r, struct err *e)
 {
-    long total = 0;
+    struct err none = { 0 };
 
-    for (size_t i = 0; i < p->napps && total <= PLAN_RANKS_MAX; i++)
-        total += p->apps[i].n;
-    if (total > PLAN_RANKS_MAX)
-        return err_set(e, ERR_INVALID_ARG, "more than %d processes", PLAN_RANKS_MAX);
-    return 0;
-}
-
-/* Without -usize, a host list tells the size, unless that forbade all spawning. */
-static void settle_usize(struct reader *r)
-{
-    bool listed = r->plan->hosts_given && !opts_has(r, "usize");
-    long slots = plan_slots(r->plan), size = plan_size(r->plan);
-
-    if (slots > INT_MAX)
-        slots = INT_MAX;
-    if (r->usize_system || (listed && slots > size))
-        r->plan->usize = (int)(slots > size ? slots : size);
-}
-
-static int check_rank(const struct reader *r, const char *option, int rank, struct err *e)
-{
-    int size = plan_size(r->plan);
-
-    if (rank < size)
-        return 0;
-    return err_set(e, ERR_INVALID_ARG, "-%s: there is no rank %d, the last one is %d",
-                   option, rank, size - 1);
-}
-
-static int check_launch(const struct launch_options *o, struct err *e)
-{
-    if (o->launcher == LAUNCHER_TCP && !o->exec)
-        return err_set(e, ERR_INVALID_ARG, "-launcher tcp needs -launcher-exec: the program "
-                       "that starts ours on a host");
-    if (o->lease > 0 && o->lease <= o->heartbeat)
-        return err_set(e, ERR_INVALID_ARG, "-lease (%g s) must be longer than -heartbeat "
-                       "(%g s), or 0", o->lease, o->heartbeat);
-    return 0;
-}
-
-/* What needs all that was said. */
-static int settle(struct reader *r, struct err *e)
-{
-    if (opts_set_from_environment(r, e) < 0 || check_launch(&r->plan->remote, e) < 0)
+    if (!r->configfile && !r->no_configfile)
+        r->configfile = opts_usual_configfile(r->envp, SYSCONFDIR, &none);
+    if (none.code) {
+        *e = none;
         return -1;
-    if (opts_settle_hosts(r, e) < 0 || check_count(r->plan, e) < 0)
-        return -1;
-    settle_usize(r);
-    if (check_rank(r, "output-from", r->plan->output_from, e) < 0)
-        return -1;
-    return check_rank(r, "stdin", r->plan->stdin_rank, e);
+    }
+    if (r->configfile)
+        return read_configfile(r, e);
+    return r->plan->napps ? 0
+           : err_set(e, ERR_INVALID_ARG, "no program given; -h shows the usage");
 }
 
 /* What was typed may hold anything; a message is one line. */
@@ -343,10 +356,10 @@ enum opts_result opts_parse(struct plan *p, int argc, char **argv, char *const *
     plan_init(p);
     hosts_init(&r.hosts, p);
     rc = read_blocks(&r, argv + (words > 0), words, e);
-    if (rc == 0 && !r.print && !r.help_of && r.configfile)
-        rc = read_configfile(&r, e);
     if (rc == 0 && !r.print && !r.help_of)
-        rc = settle(&r, e);
+        rc = read_file(&r, e);
+    if (rc == 0 && !r.print && !r.help_of)
+        rc = opts_settle(&r, e);
     free(r.configfile);
     hosts_clear(&r.hosts);
     for (size_t i = 0; i < p->warnings.n; i++)

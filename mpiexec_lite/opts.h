@@ -2,9 +2,10 @@
  *
  * Accepted is what the MPI standard asks of mpiexec, the options of MPICH's
  * Hydra with Hydra's manner of writing them (any number of dashes, any case,
- * "-opt value" or "-opt=value"), and the common ones of Open MPI.  One table,
- * opts_table.c, has all of them; parsing, usage text, the manual's OPTIONS and
- * bash completion come from it.  Nothing here exits or writes to stderr. */
+ * "-opt value" or "-opt=value"), and what costs little of Open MPI, Intel MPI,
+ * mpirun_rsh and srun; the rest of theirs is refused with a reason.  Tables have all of
+ * them, opts_table.c and opts_compat.c; parsing, usage text, the manual's OPTIONS and
+ * bash completion come from these.  Nothing here exits or writes to stderr. */
 #ifndef MPIEXEC_LITE_OPTS_H
 #define MPIEXEC_LITE_OPTS_H
 
@@ -19,8 +20,8 @@ enum opts_result {
     OPTS_FAILED              /* no memory: exit 255 */
 };
 
-/* Read argv (argv[0] is skipped), a -configfile named there, and those variables
- * of envp that stand for options.  p is set up first and is the caller's to
+/* Read argv (argv[0] is skipped), the -configfile that is named there or the usual one,
+ * and those variables of envp that stand for options (opts_env.c).  p is set up first and is the caller's to
  * plan_clear, whatever the result; p->warnings is to be shown even then.  argv
  * and envp are borrowed for the call only. */
 enum opts_result opts_parse(struct plan *p, int argc, char **argv, char *const *envp,

@@ -1,4 +1,5 @@
 /* opts_file.c - text files and the lines of a -configfile.  See opts_table.h. */
+#include "mpiexec_lite/env.h"
 #include "mpiexec_lite/opts_table.h"
 
 #include <errno.h>
@@ -45,6 +46,36 @@ int opts_file_read(const char *path, struct buf *text, struct err *e)
     if (strlen(buf_bytes(text)) + 1 != text->len)
         return err_set(e, ERR_INVALID_VAL, "%.120s: not a text file", path);
     return 0;
+}
+
+/* folder/name, malloc'ed, if it can be read; else NULL, perhaps with ERR_NOMEM. */
+static char *readable(const char *folder, const char *name, struct err *e)
+{
+    struct buf path = BUF_INIT;
+
+    buf_printf(&path, "%s/%s", folder, name);
+    if (path.failed)
+        err_set(e, ERR_NOMEM, "no memory");
+    else if (access(buf_bytes(&path), R_OK) == 0)
+        return path.data;
+    buf_clear(&path);
+    return NULL;
+}
+
+char *opts_usual_configfile(char *const *envp, const char *sysconfdir, struct err *e)
+{
+    const char *named = env_get(envp, "HYDRA_CONFIG_FILE"), *home = env_get(envp, "HOME");
+    char *path = NULL;
+
+    if (named && *named) {
+        path = strdup(named);
+        if (!path)
+            err_set(e, ERR_NOMEM, "no memory");
+        return path;
+    }
+    if (home && *home)
+        path = readable(home, ".mpiexec.hydra.conf", e);
+    return path || e->code ? path : readable(sysconfdir, "mpiexec.hydra.conf", e);
 }
 
 /* One word being put together. */

@@ -1,8 +1,10 @@
 /* opts_hosts.c - from the options about hosts to the nodes of the plan.  See
  * opts_table.h. */
+#include "mpiexec_lite/allocation.h"
 #include "mpiexec_lite/cartesian.h"
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/opts_table.h"
+#include "mpiexec_lite/soft.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +46,21 @@ static int read_environment_file(struct reader *r, struct err *e)
     return 0;
 }
 
+/* What a resource manager has granted, unless the user has said otherwise.  -ppn says how
+ * much to put on its nodes, and so is in the user's hands. */
+static int read_allocation(struct reader *r, struct err *e)
+{
+    struct plan *p = r->plan;
+
+    if (!r->rmk || p->hosts_given || any_block_list(p))
+        return 0;
+    p->hosts_given = true;
+    p->in_allocation = !r->ppn;
+    if (allocation_read(r->rmk, r->envp, &r->hosts, e) == 0)
+        return 0;
+    return err_context(e, "job of %s (-rmk user: do not look)", r->rmk->name);
+}
+
 /* What was said of the list as a whole. */
 static int arrange(struct reader *r, struct err *e)
 {
@@ -73,6 +90,7 @@ static int pick_nodes(struct reader *r, struct app *a, struct err *e)
     r->plan->hosts_given = true;
     if (hosts_pick(&r->hosts, a->host_list, NULL, a, &slots, e) < 0)
         return err_context(e, "-host");
+    a->slots = slots;
     if (r->ppn)
         slots = (long)r->ppn * (long)a->nnodes;
     if (!a->n)
@@ -113,8 +131,31 @@ static int settle_blocks(struct reader *r, struct err *e)
     return hosts_add_own(&r->hosts, e);
 }
 
+/* -soft: of what will do, the most that -n and (where slots were given) `slots` allow. */
+static int soften(struct reader *r, struct app *a, long slots, struct err *e)
+{
+    bool limited = r->ppn || r->plan->hosts_given;
+    int most = a->n && (!limited || a->n < slots) ? a->n : cut_count(slots);
+
+    a->n = soft_largest(a->soft, most, e);
+    if (a->n == 0)
+        err_set(e, ERR_INVALID_VAL, "'%.60s' has no number of processes but 0 up to %d", a->soft,
+                most);
+    return a->n > 0 ? 0 : err_context(e, "-soft");
+}
+
+/* Slots of the list that the blocks before this one leave; of -host its own. */
+static long slots_left(const struct reader *r, const struct app *a, long listed)
+{
+    for (const struct app *before = r->plan->apps; !a->host_list && before < a; before++)
+        listed -= before->host_list ? 0 : before->n;
+    if (!a->host_list)
+        return listed > 0 ? listed : 0;
+    return r->ppn ? (long)r->ppn * (long)a->nnodes : a->slots;
+}
+
 /* Without -n and -host, a process for every slot of the list, or of all there is. */
-static void settle_counts(struct reader *r)
+static int settle_counts(struct reader *r, struct err *e)
 {
     struct plan *p = r->plan;
     size_t listed = r->hosts.fixed ? r->hosts.fixed : p->nhosts;
@@ -124,9 +165,13 @@ static void settle_counts(struct reader *r)
         p->hosts[i].slots = r->ppn;
     for (size_t i = 0; i < listed; i++)
         slots += p->hosts[i].slots;
-    for (size_t i = 0; i < p->napps; i++)
-        if (!p->apps[i].n)
-            p->apps[i].n = cut_count(slots);
+    for (struct app *a = p->apps; a < p->apps + p->napps; a++) {
+        if (!a->n)
+            a->n = cut_count(slots);
+        if (a->soft && soften(r, a, slots_left(r, a, slots), e) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* Ranks on this host are ours, whoever we are. */
@@ -182,11 +227,14 @@ int opts_settle_hosts(struct reader *r, struct err *e)
 {
     struct plan *p = r->plan;
 
-    if (read_environment_file(r, e) < 0 || arrange(r, e) < 0 || settle_blocks(r, e) < 0)
+    if (read_environment_file(r, e) < 0 || read_allocation(r, e) < 0)
+        return -1;
+    if (arrange(r, e) < 0 || settle_blocks(r, e) < 0)
         return -1;
     if (read_topology(r, e) < 0)
         return -1;
-    settle_counts(r);
+    if (settle_counts(r, e) < 0)
+        return -1;
     for (size_t i = 0; i < p->nhosts; i++) {
         if (r->no_autofork)
             p->hosts[i].local = false;

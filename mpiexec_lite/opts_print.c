@@ -27,7 +27,8 @@ static size_t print_synopsis(FILE *out, const struct option *o)
     char names[160];
 
     opts_names(o, names, sizeof names);
-    return (size_t)fprintf(out, "%s%s%s", names, o->arg ? " " : "", o->arg ? o->arg : "");
+    return (size_t)fprintf(out, "%s%s%s", names, o->arg && !opts_value_is_optional(o) ? " " : "",
+                           o->arg ? o->arg : "");
 }
 
 static void print_row(FILE *out, const struct option *o)
@@ -47,9 +48,9 @@ void opts_print_help(FILE *out)
     fputs(usage, out);
     for (int section = 0; section < SECTIONS; section++) {
         fprintf(out, "\n%s:\n", opts_section_title[section]);
-        for (size_t i = 0; i < opts_count; i++)
-            if ((int)opts_table[i].section == section)
-                print_row(out, &opts_table[i]);
+        for (size_t i = 0; i < opts_rows(); i++)
+            if ((int)opts_row(i)->section == section)
+                print_row(out, opts_row(i));
     }
     fputs(footer, out);
 }
@@ -110,11 +111,60 @@ void opts_print_man(FILE *out)
 {
     for (int section = 0; section < SECTIONS; section++) {
         fprintf(out, ".Ss %s\n.Bl -tag -width Ds\n", opts_section_title[section]);
-        for (size_t i = 0; i < opts_count; i++)
-            if ((int)opts_table[i].section == section)
-                print_man_row(out, &opts_table[i]);
+        for (size_t i = 0; i < opts_rows(); i++)
+            if ((int)opts_row(i)->section == section)
+                print_man_row(out, opts_row(i));
         fputs(".El\n", out);
     }
+}
+
+void opts_print_man_variables(FILE *out)
+{
+    fputs(".Bl -tag -width Ds\n", out);
+    for (size_t i = 0; i < opts_variables_count; i++) {
+        const struct variable *v = &opts_variables[i];
+
+        for (const char *const *n = v->names; *n; n++)
+            fprintf(out, "%s%s", n == v->names ? ".It Ev " : " , ", *n);
+        fputc('\n', out);
+        print_roff(out, v->help);
+        fputc('\n', out);
+    }
+    fputs(".El\n", out);
+}
+
+/* ".It Fl tv , Fl gdb", from names separated by blanks. */
+static void print_man_names(FILE *out, const char *names)
+{
+    char name[40];
+
+    fputs(".It", out);
+    for (const char *n = names; *n; n += strspn(n, " ")) {
+        size_t len = strcspn(n, " ");
+
+        snprintf(name, sizeof name, "%.*s", (int)len, n);
+        fputs(n == names ? " Fl " : " , Fl ", out);
+        print_roff(out, name);
+        n += len;
+    }
+    fputc('\n', out);
+}
+
+void opts_print_man_refused(FILE *out)
+{
+    fputs(".Bl -tag -width Ds\n", out);
+    for (size_t i = 0; i < opts_refused_count; i++) {
+        const struct refusal *no = &opts_refused[i];
+
+        print_man_names(out, no->names);
+        print_roff(out, no->why);
+        if (no->instead) {
+            fputs("; ", out);
+            print_roff(out, no->instead);
+        }
+        fputs(".\n", out);
+    }
+    fputs(".El\n", out);
 }
 
 /* What may stand for the placeholder of a value. */
@@ -135,14 +185,14 @@ static void print_completion_case(FILE *out, const struct option *o)
     for (const char *const *n = o->names; *n; n++, sep = "|")
         fprintf(out, "%s%s", sep, *n);
     fprintf(out, ") kind='%s' words=%d;;\n", completion_of(o->arg),
-            strchr(o->arg, ' ') ? 2 : 1);
+            opts_value_is_optional(o) ? 0 : strchr(o->arg, ' ') ? 2 : 1);
 }
 
 static void print_completion_names(FILE *out)
 {
-    for (size_t i = 0; i < opts_count; i++)
-        for (const char *const *n = opts_table[i].names; *n; n++)
-            if (opts_table[i].section != SECTIONS)
+    for (size_t i = 0; i < opts_rows(); i++)
+        for (const char *const *n = opts_row(i)->names; *n; n++)
+            if (opts_row(i)->section != SECTIONS)
                 fprintf(out, " -%s", *n);
 }
 
@@ -213,9 +263,9 @@ static const char completion_tail[] =
 void opts_print_completion(FILE *out)
 {
     fputs(completion_head, out);
-    for (size_t i = 0; i < opts_count; i++)
-        if (opts_table[i].arg && opts_table[i].section != SECTIONS)
-            print_completion_case(out, &opts_table[i]);
+    for (size_t i = 0; i < opts_rows(); i++)
+        if (opts_row(i)->arg && opts_row(i)->section != SECTIONS)
+            print_completion_case(out, opts_row(i));
     fputs(completion_middle, out);
     print_completion_names(out);
     fputs(completion_tail, out);

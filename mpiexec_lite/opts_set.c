@@ -1,8 +1,12 @@
 /* opts_set.c - what each option does to the plan.  See opts_table.h. */
 #include "mpiexec_lite/address.h"
+#include "mpiexec_lite/alloc.h"
+#include "mpiexec_lite/allocation.h"
 #include "mpiexec_lite/env.h"
+#include "mpiexec_lite/launchers.h"
 #include "mpiexec_lite/opts_table.h"
 #include "mpiexec_lite/pattern.h"
+#include "mpiexec_lite/timeline.h"
 #include "wire/limits.h"
 #include "wire/utf8.h"
 
@@ -73,7 +77,7 @@ int opts_set_switch(struct reader *r, const struct option *o, char *const *arg,
     return 0;
 }
 
-static int set_string(char **to, const char *text, struct err *e)
+int opts_copy(char **to, const char *text, struct err *e)
 {
     char *copy = strdup(text);
 
@@ -89,7 +93,33 @@ int opts_set_text(struct reader *r, const struct option *o, char *const *arg,
 {
     if (!*arg[0])
         return err_set(e, ERR_INVALID_VAL, "the value is empty");
-    return set_string(member(r, o), arg[0], e);
+    return opts_copy(member(r, o), arg[0], e);
+}
+
+int opts_set_timeline(struct reader *r, const struct option *o, char *const *arg,
+                      struct err *e)
+{
+    if (!timeline_writer(arg[0]))
+        return err_set(e, ERR_INVALID_VAL, "'%.200s' does not end in .json, .svg or .html",
+                       arg[0]);
+    return opts_set_text(r, o, arg, e);
+}
+
+int opts_add_text(struct reader *r, const struct option *o, char *const *arg, struct err *e)
+{
+    if (!*arg[0])
+        return err_set(e, ERR_INVALID_VAL, "the value is empty");
+    return strlist_add(member(r, o), arg[0]) < 0 ? no_memory(e) : 0;
+}
+
+int opts_set_providers_root(struct reader *r, const struct option *o, char *const *arg,
+                            struct err *e)
+{
+    (void)o;
+    if (strcmp(arg[0], "fail") && strcmp(arg[0], "skip"))
+        return err_set(e, ERR_INVALID_VAL, "'%.40s' is not fail or skip", arg[0]);
+    r->plan->providers_root = strcmp(arg[0], "fail") ? PROVIDERS_ROOT_SKIP : PROVIDERS_ROOT_FAIL;
+    return 0;
 }
 
 int opts_set_pset(struct reader *r, const struct option *o, char *const *arg, struct err *e)
@@ -114,10 +144,10 @@ int opts_set_rank_label(struct reader *r, const struct option *o, char *const *a
 {
     (void)o;
     (void)arg;
-    return set_string(&r->plan->label, "[%r] ", e);
+    return opts_copy(&r->plan->label, "[%r] ", e);
 }
 
-static int count_of(const char *text, int *out, struct err *e)
+int opts_count_of(const char *text, int *out, struct err *e)
 {
     long n;
 
@@ -131,14 +161,14 @@ static int count_of(const char *text, int *out, struct err *e)
 int opts_set_count(struct reader *r, const struct option *o, char *const *arg,
                    struct err *e)
 {
-    return count_of(arg[0], member(r, o), e);
+    return opts_count_of(arg[0], member(r, o), e);
 }
 
 int opts_set_ppn(struct reader *r, const struct option *o, char *const *arg,
                  struct err *e)
 {
     (void)o;
-    return count_of(arg[0], &r->ppn, e);
+    return opts_count_of(arg[0], &r->ppn, e);
 }
 
 int opts_set_rank(struct reader *r, const struct option *o, char *const *arg,
@@ -176,84 +206,12 @@ int opts_set_bytes(struct reader *r, const struct option *o, char *const *arg,
     return 0;
 }
 
-/* Add name=value, unless the launcher sets that variable itself. */
-static int add_variable(struct reader *r, struct strlist *set, const char *name,
-                        size_t len, const char *value, struct err *e)
-{
-    struct buf entry = BUF_INIT;
-    int rc;
-
-    if (len == 0)
-        return err_set(e, ERR_INVALID_VAL, "the variable has no name");
-    if (env_is_ours(name, len))
-        return opts_warn(r, e, "%.*s is set by the launcher; what you set is ignored",
-                         (int)len, name);
-    buf_add(&entry, name, len);
-    buf_char(&entry, '=');
-    buf_str(&entry, value);
-    rc = entry.failed || strlist_add(set, buf_bytes(&entry)) < 0 ? no_memory(e) : 0;
-    buf_clear(&entry);
-    return rc;
-}
-
-int opts_set_env(struct reader *r, const struct option *o, char *const *arg,
-                 struct err *e)
-{
-    struct env_rules *rules = member(r, o);
-    size_t len = env_name_len(arg[0]);
-
-    if (arg[1])
-        return add_variable(r, &rules->set, arg[0], len, arg[1], e);
-    return add_variable(r, &rules->set, arg[0], len, arg[0] + len + 1, e);
-}
-
-/* "NAME=VALUE", or "NAME" as it is in our own environment. */
-int opts_set_export(struct reader *r, const struct option *o, char *const *arg,
-                    struct err *e)
-{
-    struct env_rules *rules = member(r, o);
-    size_t len = env_name_len(arg[0]);
-    const char *value = arg[0][len] ? arg[0] + len + 1 : env_get(r->envp, arg[0]);
-
-    if (!value)
-        return opts_warn(r, e, "-x %.80s: there is no such variable", arg[0]);
-    return add_variable(r, &rules->set, arg[0], len, value, e);
-}
-
-int opts_set_inherit(struct reader *r, const struct option *o, char *const *arg,
-                     struct err *e)
-{
-    struct env_rules *rules = member(r, o);
-
-    (void)arg;
-    (void)e;
-    rules->inherit = (enum inherit)o->value;
-    return 0;
-}
-
-int opts_set_env_names(struct reader *r, const struct option *o, char *const *arg,
-                       struct err *e)
-{
-    struct env_rules *rules = member(r, o);
-    const char *name = arg[0];
-
-    rules->inherit = INHERIT_LIST;
-    while (*name) {
-        size_t len = strcspn(name, ",");
-
-        if (len && strlist_add_bytes(&rules->names, name, len) < 0)
-            return no_memory(e);
-        name += len + (name[len] == ',');
-    }
-    return 0;
-}
-
 static int set_stdin_file(struct plan *p, const char *path, struct err *e)
 {
     p->stdin_mode = STDIN_FILE;
     if (!*path)
         return err_set(e, ERR_INVALID_VAL, "file: needs a name");
-    return set_string(&p->stdin_file, path, e);
+    return opts_copy(&p->stdin_file, path, e);
 }
 
 int opts_set_stdin(struct reader *r, const struct option *o, char *const *arg,
@@ -287,7 +245,7 @@ static bool seconds_of(const char *text, double *out)
     return len && text[len] == '\0' && *end == '\0' && fabs(*out) <= SECONDS_MAX;
 }
 
-static int set_seconds(double *to, const char *text, struct err *e)
+int opts_seconds_of(const char *text, double *to, struct err *e)
 {
     if (!seconds_of(text, to))
         return err_set(e, ERR_INVALID_VAL, "'%.40s' is not a number of seconds", text);
@@ -299,7 +257,7 @@ int opts_set_seconds(struct reader *r, const struct option *o, char *const *arg,
 {
     double *to = member(r, o);
 
-    if (set_seconds(to, arg[0], e) < 0)
+    if (opts_seconds_of(arg[0], to, e) < 0)
         return -1;
     if (*to < 0)
         return err_set(e, ERR_INVALID_VAL, "'%.40s' is negative", arg[0]);
@@ -315,7 +273,7 @@ int opts_set_usize(struct reader *r, const struct option *o, char *const *arg,
     r->usize_system = strcasecmp(arg[0], "SYSTEM") == 0;
     if (r->usize_system || strcasecmp(arg[0], "INFINITE") == 0)
         return 0;
-    if (count_of(arg[0], &r->plan->usize, e) < 0)
+    if (opts_count_of(arg[0], &r->plan->usize, e) < 0)
         return err_set(e, ERR_INVALID_VAL, "'%.40s' is not SYSTEM, INFINITE or 1..%d",
                        arg[0], COUNT_MAX);
     return 0;
@@ -371,19 +329,17 @@ int opts_set_skip_launch_node(struct reader *r, const struct option *o, char *co
     return 0;
 }
 
-/* 0, or -1 if no launcher has this name. */
-static int find_launcher(const char *name, enum launcher *to)
+/* What was given is not in a list of names, which is lent. */
+static int not_one_of(const char *given, void names(struct buf *out), struct err *e)
 {
-    static const char *const names[] = {
-        [LAUNCHER_SSH] = "ssh", [LAUNCHER_FORK] = "fork", [LAUNCHER_MANUAL] = "manual",
-        [LAUNCHER_TCP] = "tcp",
-    };
+    struct buf text = BUF_INIT;
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcasecmp(name, names[i]) == 0) {
-            *to = (enum launcher)i;
-            return 0;
-        }
+    names(&text);
+    if (text.failed)
+        no_memory(e);
+    else
+        err_set(e, ERR_INVALID_VAL, "'%.40s' is none of: %s", given, buf_bytes(&text));
+    buf_clear(&text);
     return -1;
 }
 
@@ -391,9 +347,37 @@ int opts_set_launcher(struct reader *r, const struct option *o, char *const *arg
                       struct err *e)
 {
     (void)o;
-    if (find_launcher(arg[0], &r->plan->remote.launcher) == 0)
+    if (launcher_find(arg[0], &r->plan->remote.launcher) == 0)
         return 0;
-    return err_set(e, ERR_INVALID_VAL, "'%.40s' is not ssh, fork, manual or tcp", arg[0]);
+    return not_one_of(arg[0], launcher_names, e);
+}
+
+static void rmk_names(struct buf *out)
+{
+    buf_str(out, "user, ");
+    allocation_names(out);
+}
+
+int opts_choose_rmk(struct reader *r, const char *name, struct err *e)
+{
+    r->no_rmk = strcasecmp(name, "user") == 0;
+    r->rmk = r->no_rmk ? NULL : allocation_find(name);
+    return r->no_rmk || r->rmk ? 0 : not_one_of(name, rmk_names, e);
+}
+
+int opts_set_rmk(struct reader *r, const struct option *o, char *const *arg, struct err *e)
+{
+    (void)o;
+    return opts_choose_rmk(r, arg[0], e);
+}
+
+int opts_set_alloc(struct reader *r, const struct option *o, char *const *arg, struct err *e)
+{
+    struct strlist words = { 0 };
+    int rc = alloc_words(arg[0], &words, e);
+
+    strlist_clear(&words);
+    return rc < 0 ? -1 : opts_set_text(r, o, arg, e);
 }
 
 int opts_set_nameserver(struct reader *r, const struct option *o, char *const *arg,
@@ -428,7 +412,7 @@ int opts_set_single_fd(struct reader *r, const struct option *o, char *const *ar
         return err_set(e, ERR_INVALID_VAL, "'%.60s' does not begin with a descriptor above 2",
                        arg[0]);
     r->plan->single_fd = (int)fd;
-    return set_string(&r->plan->single_id, id + 1, e);
+    return opts_copy(&r->plan->single_id, id + 1, e);
 }
 
 int opts_set_configfile(struct reader *r, const struct option *o, char *const *arg,
@@ -437,16 +421,32 @@ int opts_set_configfile(struct reader *r, const struct option *o, char *const *a
     (void)o;
     if (r->in_file)
         return err_set(e, ERR_INVALID_VAL, "not possible inside a configuration file");
-    return set_string(&r->configfile, arg[0], e);
+    return opts_copy(&r->configfile, arg[0], e);
+}
+
+int opts_set_no_configfile(struct reader *r, const struct option *o, char *const *arg,
+                           struct err *e)
+{
+    (void)o;
+    (void)arg;
+    (void)e;
+    r->no_configfile = true;
+    return 0;
+}
+
+int opts_set_as(struct reader *r, const struct option *o, char *const *arg, struct err *e)
+{
+    const struct option *other = opts_find(o->with, strlen(o->with));
+    char *const words[] = { o->text ? (char *)o->text : arg[0], arg[0] ? arg[1] : NULL };
+
+    return other->set(r, other, words, e);
 }
 
 int opts_set_ignored(struct reader *r, const struct option *o, char *const *arg,
                      struct err *e)
 {
-    if (!o->value)
-        return 0;
-    return opts_warn(r, e, "-%s is ignored: %s", o->names[0],
-                     arg[1] ? "it is for Open MPI" : "there is no checkpointing");
+    (void)arg;
+    return o->text ? opts_warn(r, e, "-%s is ignored: %s", o->names[0], o->text) : 0;
 }
 
 int opts_set_print(struct reader *r, const struct option *o, char *const *arg,
@@ -456,123 +456,4 @@ int opts_set_print(struct reader *r, const struct option *o, char *const *arg,
     (void)e;
     r->print = o->print;
     return 0;
-}
-
-/* 1 or 0 for Hydra's spellings of a boolean; -1 for anything else. */
-static int boolean_of(const char *text)
-{
-    static const char *const words[][4] = {
-        { "0", "no", "false", "off" }, { "1", "yes", "true", "on" },
-    };
-
-    for (int is = 0; is < 2; is++)
-        for (size_t i = 0; i < 4; i++)
-            if (strcasecmp(text, words[is][i]) == 0)
-                return is;
-    return -1;
-}
-
-/* The same for a variable; usual if it is not set. */
-static int boolean_from_environment(struct reader *r, const char *name, int usual,
-                                    struct err *e)
-{
-    const char *text = env_get(r->envp, name);
-    int on = text ? boolean_of(text) : usual;
-
-    return on < 0 ? err_set(e, ERR_INVALID_VAL, "%s: '%.40s' is not 1 or 0", name, text) : on;
-}
-
-static int set_booleans_from_environment(struct reader *r, struct err *e)
-{
-    int debug = boolean_from_environment(r, "HYDRA_DEBUG", 0, e);
-    int fork = debug < 0 ? -1 : boolean_from_environment(r, "HYDRA_LAUNCHER_AUTOFORK", 1, e);
-
-    if (fork < 0)
-        return -1;
-    if (debug && r->plan->verbose == 0)
-        r->plan->verbose = 1;
-    r->no_autofork = !fork;
-    return 0;
-}
-
-/* The first of two variables that says something, or NULL. */
-static const char *either(const struct reader *r, const char **name, const char *other)
-{
-    const char *text = env_get(r->envp, *name);
-
-    if (text && *text)
-        return text;
-    *name = other;
-    text = env_get(r->envp, other);
-    return text && *text ? text : NULL;
-}
-
-/* -launcher and its program.  A launcher that we do not have, as a site may have set
- * it for Hydra, is ignored together with its program. */
-static int set_launcher_from_environment(struct reader *r, struct err *e)
-{
-    struct launch_options *o = &r->plan->remote;
-    const char *var = "HYDRA_LAUNCHER", *name = either(r, &var, "HYDRA_BOOTSTRAP");
-    const char *exec_var = "HYDRA_LAUNCHER_EXEC";
-    const char *exec = either(r, &exec_var, "HYDRA_BOOTSTRAP_EXEC");
-
-    if (name && !opts_has(r, "launcher") && find_launcher(name, &o->launcher) < 0)
-        return opts_warn(r, e, "%s=%.40s is not supported by this version and ignored", var,
-                         name);
-    return exec && !o->exec ? set_string(&o->exec, exec, e) : 0;
-}
-
-static int set_extra_from_environment(struct reader *r, struct err *e)
-{
-    const char *text = env_get(r->envp, "HYDRA_LAUNCHER_EXTRA_ARGS");
-
-    while (text && *(text += strspn(text, " \t\n"))) {
-        size_t len = strcspn(text, " \t\n");
-
-        if (strlist_add_bytes(&r->plan->remote.extra, text, len) < 0)
-            return no_memory(e);
-        text += len;
-    }
-    return 0;
-}
-
-static int set_timeout_from_environment(struct reader *r, struct err *e)
-{
-    const char *text = env_get(r->envp, "MPIEXEC_TIMEOUT");
-
-    if (!text || !*text || opts_has(r, "timeout"))
-        return 0;
-    if (set_seconds(&r->plan->timeout, text, e) < 0)
-        return err_context(e, "MPIEXEC_TIMEOUT");
-    if (r->plan->timeout < 0)
-        r->plan->timeout = 0;
-    return 0;
-}
-
-/* Variables that would change where or how ranks run: silence would mislead. */
-static int warn_of_environment(struct reader *r, struct err *e)
-{
-    static const char *const names[] = {
-        "HYDRA_CONFIG_FILE", "HYDRA_BINDING", "HYDRA_MAPPING", "HYDRA_MEMBIND",
-    };
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (env_get(r->envp, names[i]) &&
-            opts_warn(r, e, "%s is not supported by this version and ignored",
-                      names[i]) < 0)
-            return -1;
-    return 0;
-}
-
-int opts_set_from_environment(struct reader *r, struct err *e)
-{
-    const char *inherit = env_get(r->envp, "HYDRA_ENV");
-
-    if (inherit && r->plan->env.inherit == INHERIT_UNSET)
-        r->plan->env.inherit = strcasecmp(inherit, "all") ? INHERIT_NONE : INHERIT_ALL;
-    if (set_booleans_from_environment(r, e) < 0 || set_timeout_from_environment(r, e) < 0)
-        return -1;
-    if (set_launcher_from_environment(r, e) < 0 || set_extra_from_environment(r, e) < 0)
-        return -1;
-    return warn_of_environment(r, e);
 }

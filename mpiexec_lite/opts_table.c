@@ -1,19 +1,9 @@
-/* opts_table.c - every option, one row each.  See opts_table.h.
+/* opts_table.c - our own options, and those of the MPI standard and of Hydra, one row
+ * each; opts_compat.c has those of other launchers.  See opts_table.h.
  *
- * A new option is a row here and, if no setter fits, a setter in opts_set.c; the
+ * A new option is a row here and, if no setter fits, a setter in an opts_set file; the
  * usage text, the manual and bash completion follow by themselves. */
 #include "mpiexec_lite/opts_table.h"
-
-#include <ctype.h>
-#include <assert.h>
-#include <stdio.h>
-#include <string.h>
-#include <strings.h>
-
-#define JOB(field) .at = offsetof(struct plan, field)
-#define BLOCK(field) .flags = OPTION_LOCAL, .at = offsetof(struct app, field)
-#define BLOCK_REPEAT(field) \
-    .flags = OPTION_LOCAL | OPTION_REPEAT, .at = offsetof(struct app, field)
 
 const char *const opts_section_title[SECTIONS] = {
     [SECTION_PROGRAMS] = "Processes and programs",
@@ -24,21 +14,31 @@ const char *const opts_section_title[SECTIONS] = {
     [SECTION_LAUNCH]   = "Starting and watching other hosts",
     [SECTION_PMI]      = "PMI",
     [SECTION_INFO]     = "Help and diagnostics",
-    [SECTION_COMPAT]   = "Accepted and ignored",
+    [SECTION_COMPAT]   = "As other launchers have them",
 };
 
 const struct option opts_table[] = {
-    { .names = { "n", "np", "c" }, .arg = "N", .section = SECTION_PROGRAMS,
+    { .names = { "n", "np", "c", "ntasks" }, .arg = "N", .section = SECTION_PROGRAMS,
       .set = opts_set_count, BLOCK(n),
       .help = "Start N processes of the program.",
       .more = "Without it, one process for every slot: -ppn or the host list say how "
               "many there are, else there is one." },
-    { .names = { "ppn", "perhost", "npernode", "grr" }, .arg = "K",
+    { .names = { "ppn", "perhost", "npernode", "grr", "ntasks-per-node" }, .arg = "K",
       .section = SECTION_PROGRAMS, .set = opts_set_ppn,
       .help = "A host has K slots.",
       .more = "It overrides what the host list says.  A slot is a hint: -n may ask for "
               "more processes than there are slots." },
-    { .names = { "wdir", "wd" }, .arg = "DIR", .section = SECTION_PROGRAMS,
+    { .names = { "soft" }, .arg = "LIST", .section = SECTION_PROGRAMS,
+      .set = opts_set_text, BLOCK(soft),
+      .help = "Numbers of processes that will do, up to -n: 1,4,10:20:2.",
+      .more = "The largest is taken for which there are slots; where neither a list of hosts "
+              "nor -ppn says how many there are, the largest.  a:b:c is a, a+c ... up to b." },
+    { .names = { "arch" }, .arg = "NAME", .section = SECTION_PROGRAMS,
+      .set = opts_set_text, BLOCK(arch),
+      .help = "The program runs on machines of this kind only, as uname -m names it.",
+      .more = "It does not choose hosts: where a process would be on another kind, the job "
+              "does not start." },
+    { .names = { "wdir", "wd", "chdir", "D" }, .arg = "DIR", .section = SECTION_PROGRAMS,
       .set = opts_set_text, BLOCK(wdir),
       .help = "Start the program in directory DIR.",
       .more = "A relative name counts from the launcher's own directory." },
@@ -57,14 +57,36 @@ const struct option opts_table[] = {
       .more = "SYSTEM is the number of slots, or of processes if that is more; with INFINITE "
               "they are told nothing. The default is the slots of the list of hosts, if "
               "processes leave some free, else nothing." },
-    { .names = { "configfile" }, .arg = "FILE", .section = SECTION_PROGRAMS,
+    { .names = { "configfile", "config", "app" }, .arg = "FILE", .section = SECTION_PROGRAMS,
       .set = opts_set_configfile,
       .help = "Read programs and options from FILE, one program a line.",
       .more = "The end of a line counts as ':'.  Words are separated by blanks; quotes "
               "'...' and \"...\" and the backslash protect as in a shell; a backslash at "
               "the end of a line joins the next; a line that begins with # is a "
               "comment.  A job-wide option of the command line beats the same one in "
-              "FILE." },
+              "FILE.  \"-n N : PROGRAM\", as mpirun_rsh has it, is one program.  Without the "
+              "option the file that HYDRA_CONFIG_FILE names is read, else "
+              "~/.mpiexec.hydra.conf, else " SYSCONFDIR "/mpiexec.hydra.conf." },
+    { .names = { "noconf" }, .section = SECTION_PROGRAMS, .set = opts_set_no_configfile,
+      .help = "Do not read a configuration file that the command line does not name." },
+    { .names = { "file" }, .arg = "FILE", .section = SECTION_PROGRAMS,
+      .set = opts_set_text, BLOCK(file),
+      .help = "Read more options of the program from FILE, with lines \"option = value\".",
+      .more = "These are the options of this page without their dash, and the keys of a file "
+              "that a program names when it starts others: a line \"env = NAME=VALUE\" for "
+              "each variable; a switch has the value TRUE.  An empty line and one that begins "
+              "with # do not count.  The command line beats the file." },
+    { .names = { "initial-errhandler" }, .arg = "HANDLER", .section = SECTION_PROGRAMS,
+      .set = opts_set_errhandler,
+      .help = "The error handler that the MPI library begins with: mpi_errors_abort, "
+              "mpi_errors_are_fatal (its default) or mpi_errors_return.",
+      .more = "It is passed on as OMPI_MCA_mpi_initial_errhandler, which Open MPI reads; "
+              "MPICH 4 has nothing to tell it by." },
+    { .names = { "memory-alloc-kinds" }, .arg = "KINDS", .section = SECTION_PROGRAMS,
+      .set = opts_set_text, JOB(alloc_kinds),
+      .help = "Kinds of memory that the MPI library is asked to support, such as "
+              "system,mpi:alloc_mem.",
+      .more = "MPICH finds them as PMI_mpi_memory_alloc_kinds." },
 
     { .names = { "env" }, .arg = "NAME VALUE", .section = SECTION_ENV,
       .set = opts_set_env, BLOCK_REPEAT(env),
@@ -89,7 +111,7 @@ const struct option opts_table[] = {
     { .names = { "genvlist" }, .arg = "NAMES", .section = SECTION_ENV,
       .set = opts_set_env_names, JOB(env), .with = "genvall",
       .help = "As -envlist, for all programs that have no such option of their own." },
-    { .names = { "genvall" }, .section = SECTION_ENV, .set = opts_set_inherit,
+    { .names = { "genvall", "export-all" }, .section = SECTION_ENV, .set = opts_set_inherit,
       JOB(env), .value = INHERIT_ALL,
       .help = "As -envall, for all programs." },
     { .names = { "genvnone" }, .section = SECTION_ENV, .set = opts_set_inherit,
@@ -99,7 +121,7 @@ const struct option opts_table[] = {
       .set = opts_set_export, JOB(env), .flags = OPTION_REPEAT,
       .help = "Set a variable for all programs, or pass on the launcher's." },
 
-    { .names = { "l", "prepend-rank", "tag-output" }, .section = SECTION_IO,
+    { .names = { "l", "prepend-rank", "tag-output", "label" }, .section = SECTION_IO,
       .set = opts_set_rank_label, .with = "prepend-pattern",
       .help = "Begin every line of output with \"[RANK] \"." },
     { .names = { "prepend-pattern" }, .arg = "PATTERN", .section = SECTION_IO,
@@ -112,8 +134,8 @@ const struct option opts_table[] = {
       .set = opts_set_pattern, JOB(outfile),
       .help = "Write standard output to the file named by PATTERN (see "
               "-prepend-pattern).",
-      .more = "An existing file is emptied first.  Ranks whose patterns give the same "
-              "name share a file." },
+      .more = "An existing file is emptied first, a missing folder is made.  Ranks whose "
+              "patterns give the same name share a file." },
     { .names = { "errfile-pattern", "errfile" }, .arg = "PATTERN", .section = SECTION_IO,
       .set = opts_set_pattern, JOB(errfile),
       .help = "The same for standard error." },
@@ -123,7 +145,7 @@ const struct option opts_table[] = {
     { .names = { "merge-stderr-to-stdout" }, .section = SECTION_IO,
       .set = opts_set_switch, JOB(merge), .value = true,
       .help = "Send the standard error of all ranks to standard output." },
-    { .names = { "stdin" }, .arg = "none|all|R|file:F", .section = SECTION_IO,
+    { .names = { "stdin", "s" }, .arg = "none|all|R|file:F", .section = SECTION_IO,
       .set = opts_set_stdin,
       .help = "Who reads standard input: no rank, every rank, or rank R (default 0); or "
               "rank 0 reads file F.",
@@ -137,18 +159,26 @@ const struct option opts_table[] = {
       .set = opts_set_value, JOB(policy), .value = END_ON_ANY_NONZERO,
       .help = "End the job when any rank exits with a status other than 0.",
       .more = "By default that ends the others only between PMI's init and finalize." },
-    { .names = { "disable-auto-cleanup" }, .section = SECTION_END,
+    { .names = { "disable-auto-cleanup", "enable-recovery" }, .section = SECTION_END,
       .set = opts_set_switch, JOB(keep_going), .value = true,
       .help = "Let the other ranks run on when one fails." },
-    { .names = { "enable-auto-cleanup" }, .section = SECTION_END,
+    { .names = { "enable-auto-cleanup", "disable-recovery" }, .section = SECTION_END,
       .set = opts_set_switch, JOB(keep_going), .value = false,
       .with = "disable-auto-cleanup",
       .help = "End the job when a rank fails (default)." },
+    { .names = { "exitinfo" }, .section = SECTION_END,
+      .set = opts_set_value, JOB(card), .value = CARD_ALWAYS,
+      .help = "Say more of every end that is no success: when, the last words, what became of "
+              "the others, and that no process is left.",
+      .more = "By default only where a rank of several has failed." },
+    { .names = { "silent-abort" }, .section = SECTION_END,
+      .set = opts_set_value, JOB(card), .value = CARD_NEVER, .with = "exitinfo",
+      .help = "When the job fails, say why in one line and no more." },
     { .names = { "print-all-exitcodes" }, .section = SECTION_END,
       .set = opts_set_switch, JOB(print_all_exitcodes), .value = true,
       .help = "At the end print the exit status of every rank." },
 
-    { .names = { "hosts", "hostlist", "machine", "machines", "machinelist" },
+    { .names = { "hosts", "hostlist", "machine", "machines", "machinelist", "hosts-group" },
       .arg = "LIST", .section = SECTION_HOSTS, .set = opts_set_hosts,
       .help = "Hosts to run on, as HOST,HOST:SLOTS...",
       .more = "Also USER@HOST, node[01-04,07] for several names, and IPv6 addresses, with "
@@ -159,7 +189,7 @@ const struct option opts_table[] = {
       .help = "Hosts for this program, written like -hosts.",
       .more = "Hosts of the job's own list keep the slots they have there; others are "
               "added for programs that name them.  HYDRA_HOST_FILE is not read then." },
-    { .names = { "f", "hostfile", "machinefile" }, .arg = "FILE",
+    { .names = { "f", "hostfile", "machinefile", "default-hostfile" }, .arg = "FILE",
       .section = SECTION_HOSTS, .set = opts_set_hostfile, .with = "hosts",
       .help = "The same list from a file, one host a line.",
       .more = "Behind the host may stand slots=N, user=U and binding=B; Open MPI's "
@@ -178,14 +208,40 @@ const struct option opts_table[] = {
     { .names = { "skip-launch-node", "nolocal" }, .section = SECTION_HOSTS,
       .set = opts_set_skip_launch_node,
       .help = "Leave out the host that mpiexec_lite runs on." },
+    { .names = { "rankmap" }, .arg = "MAP", .section = SECTION_HOSTS,
+      .set = opts_set_text, JOB(rankmap),
+      .help = "On which host each rank runs: 1,1,0 by rank, or (FIRST,HOSTS,RANKS),...",
+      .more = "Hosts are numbered from 0 as they are listed.  A block puts RANKS on each of so "
+              "many HOSTS from number FIRST on; the whole may be (vector,...).  When ranks "
+              "remain, the map begins anew.  It beats slots and -host." },
+    { .names = { "print-rank-map", "display-map" }, .section = SECTION_HOSTS,
+      .set = opts_set_switch, JOB(print_rank_map), .value = true,
+      .help = "Print first which ranks run on which host, as (HOST:0,1,2)." },
 
-    { .names = { "launcher", "bootstrap" }, .arg = "ssh|fork|manual|tcp",
+    { .names = { "rmk" }, .arg = "KIND", .section = SECTION_HOSTS, .set = opts_set_rmk,
+      .help = "Which resource manager's hosts to run on: slurm, pbs, lsf, sge, cobalt, ll; "
+              "user: none.",
+      .more = "Without it, nor HYDRA_RMK, it is the first of them whose environment is there. "
+              " A list of hosts beats what it has granted, and -ppn its slots.  See "
+              "ALLOCATIONS." },
+
+    { .names = { "alloc" }, .arg = "N[:TIME][,OPTION=VALUE]...", .section = SECTION_HOSTS,
+      .set = opts_set_alloc, JOB(alloc),
+      .help = "Ask Slurm for N nodes, run on them, and give them back.",
+      .more = "TIME and what follows are as salloc has them, -alloc 4:30,partition=debug.  In a "
+              "job of Slurm it has no effect." },
+
+    { .names = { "launcher", "bootstrap" }, .arg = "NAME",
       .section = SECTION_LAUNCH, .set = opts_set_launcher,
-      .help = "How the other hosts are reached (default: ssh).",
+      .help = "How the other hosts are reached: ssh, rsh, slurm, pbs, lsf, sge, ll, fork, "
+              "manual or tcp (default: ssh; slurm in a job of Slurm).",
       .more = "With ssh all talk goes through the ssh connection.  fork starts every host "
               "as processes of this one, to try things out.  manual prints the commands "
               "for somebody else to run.  tcp runs the program of -launcher-exec once for "
-              "each host, and the hosts call back; that needs munge.  The variable "
+              "each host, and the hosts call back; that needs munge.  slurm does the same "
+              "with one srun for all hosts.  rsh, lsf, sge and ll run rsh, blaunch, qrsh "
+              "-inherit and llspawn.stdio as ssh is run, pbs runs pbs_tmrsh as tcp does; "
+              "lsf, sge, ll and pbs have not been tried there.  The variable "
               "HYDRA_LAUNCHER or HYDRA_BOOTSTRAP does the same." },
     { .names = { "launcher-exec", "bootstrap-exec" }, .arg = "PATH",
       .section = SECTION_LAUNCH, .set = opts_set_text, JOB(remote.exec),
@@ -205,6 +261,16 @@ const struct option opts_table[] = {
     { .names = { "stage-proxy" }, .section = SECTION_LAUNCH,
       .set = opts_set_switch, JOB(remote.stage_proxy), .value = true,
       .help = "Send pmi2_proxy to hosts that have none, for the time of the job." },
+    { .names = { "hybrid-hosts" }, .section = SECTION_LAUNCH,
+      .set = opts_set_as, .with = "proxy", .text = "pmi2_proxy",
+      .help = "Look for pmi2_proxy in the PATH of the other hosts only." },
+    { .names = { "iface" }, .arg = "NAME", .section = SECTION_LAUNCH,
+      .set = opts_set_text, JOB(remote.iface),
+      .help = "Hosts call back to this network interface only, with -launcher tcp and manual.",
+      .more = "With ssh nobody calls back, and it has no effect." },
+    { .names = { "localhost" }, .arg = "NAME", .section = SECTION_LAUNCH,
+      .set = opts_set_text, JOB(remote.localhost),
+      .help = "Hosts call back to this name or IPv4 address of ours; else as -iface." },
     { .names = { "munge-socket" }, .arg = "PATH", .section = SECTION_LAUNCH,
       .set = opts_set_text, JOB(remote.munge_socket),
       .help = "The socket of munged on every host, for the launchers tcp and manual, and for "
@@ -249,6 +315,13 @@ const struct option opts_table[] = {
       .set = opts_set_switch, JOB(pmi_port), .value = true,
       .help = "Offer PMI over a TCP port of 127.0.0.1 instead of an inherited socket.",
       .more = "Ranks find PMI_PORT and PMI_ID in their environment, and no PMI_FD." },
+    { .names = { "disable-hostname-propagation" }, .section = SECTION_PMI,
+      .set = opts_set_switch, JOB(hide_hostname), .value = true,
+      .help = "Do not set PMI_HOSTNAME: the MPI library finds out itself where it is." },
+    { .names = { "enable-hostname-propagation" }, .section = SECTION_PMI,
+      .set = opts_set_switch, JOB(hide_hostname), .value = false,
+      .with = "disable-hostname-propagation",
+      .help = "Set it (default)." },
     { .names = { "pmi1-groups" }, .section = SECTION_PMI,
       .set = opts_set_value, JOB(pmi1_subversion), .value = 2,
       .help = "Offer PMI-1.2, which has barriers of groups, instead of PMI-1.1." },
@@ -263,6 +336,23 @@ const struct option opts_table[] = {
     { .names = { "disable-tools" }, .section = SECTION_PMI,
       .set = opts_set_switch, JOB(no_tools), .value = true,
       .help = "Let no tool (debugger, monitor, pmix_tool) connect; no socket is opened for them." },
+    { .names = { "provider" }, .arg = "PATH", .section = SECTION_PMI,
+      .set = opts_add_text, .flags = OPTION_REPEAT, .at = offsetof(struct plan, provider_files),
+      .help = "Have this set-up provider, an executable or NAME.so, prepare jobs, nodes and "
+              "ranks; may be given several times.",
+      .more = "See mpiexec_lite-providers(7)." },
+    { .names = { "provider-dir" }, .arg = "DIR", .section = SECTION_PMI,
+      .set = opts_add_text, .flags = OPTION_REPEAT, .at = offsetof(struct plan, provider_dirs),
+      .help = "Use all set-up providers of DIR, in order of their names, as those of "
+              SYSCONFDIR "/mpiexec_lite/providers.d and of the directory that "
+              "MPIEXEC_LITE_PROVIDERS names." },
+    { .names = { "no-providers" }, .section = SECTION_PMI,
+      .set = opts_set_switch, JOB(no_providers), .value = true,
+      .help = "Use no set-up provider but those of -provider and -provider-dir." },
+    { .names = { "providers-root" }, .arg = "fail|skip", .section = SECTION_PMI,
+      .set = opts_set_providers_root, JOB(providers_root),
+      .help = "What becomes of a set-up provider that needs root when somebody else starts the "
+              "job: the start fails (default), or goes on without it." },
     { .names = { "log-dir" }, .arg = "DIR", .section = SECTION_PMI,
       .set = opts_set_text, JOB(log_dir),
       .help = "Keep what programs and tools log for the record of their job, or for all "
@@ -277,6 +367,16 @@ const struct option opts_table[] = {
       .set = opts_set_single_fd,
       .help = "For libpmi2: serve the program that is connected to this descriptor." },
 
+    { .names = { "stop-on-exec" }, .section = SECTION_INFO,
+      .set = opts_set_value, JOB(hold), .value = HOLD_EXEC,
+      .help = "Hold every process where its program begins, until it is resumed.",
+      .more = "Processes are stopped (state T) with their own program loaded, and nobody "
+              "traces them.  A debugger attaches then; \"pmix_tool resume\", a tool's event "
+              "PMIX_DEBUGGER_RELEASE, or SIGCONT to a process lets it go on.  Debuggers that know "
+              "MPIR need no option." },
+    { .names = { "stop-in-init" }, .section = SECTION_INFO, .with = "stop-on-exec",
+      .set = opts_set_value, JOB(hold), .value = HOLD_INIT,
+      .help = "Hold every process in PMI's init (MPI_Init), until it is resumed." },
     { .names = { "v", "verbose", "debug" }, .section = SECTION_INFO,
       .set = opts_set_verbose, .flags = OPTION_REPEAT, .value = 1,
       .help = "Say on standard error what the launcher does; twice: more of it." },
@@ -286,6 +386,14 @@ const struct option opts_table[] = {
     { .names = { "trace-wire" }, .arg = "FILE", .section = SECTION_INFO,
       .set = opts_set_text, JOB(trace),
       .help = "Write every PMI message to FILE." },
+    { .names = { "timeline" }, .arg = "FILE", .section = SECTION_INFO,
+      .set = opts_set_timeline, JOB(timeline),
+      .help = "Write when each host and rank did what to FILE: .svg a picture, .html a page "
+              "with it, .json for Perfetto.",
+      .more = "Hosts: connected, ready.  Ranks: execution, the first word of PMI, init, each "
+              "fence, the first output, finalize, the end.  The picture names the critical path: "
+              "who was waited for.  JSON is of Chrome's trace format.  Times of other hosts are "
+              "brought to this one's clock; the file says how exactly." },
     { .names = { "h", "help" }, .section = SECTION_INFO,
       .set = opts_set_print, .print = opts_print_help,
       .help = "Print this text; after an option: about that option." },
@@ -293,97 +401,14 @@ const struct option opts_table[] = {
       .set = opts_set_print, .print = opts_print_version,
       .help = "Print the version." },
 
-    { .names = { "allow-run-as-root" }, .section = SECTION_COMPAT,
-      .set = opts_set_ignored, .flags = OPTION_REPEAT,
-      .help = "Always allowed." },
-    { .names = { "oversubscribe" }, .section = SECTION_COMPAT,
-      .set = opts_set_ignored, .flags = OPTION_REPEAT,
-      .help = "Always so." },
-    { .names = { "mca", "gmca" }, .arg = "KEY VALUE", .section = SECTION_COMPAT,
-      .set = opts_set_ignored, .flags = OPTION_REPEAT, .value = true,
-      .help = "For Open MPI; ignored with a warning." },
-    { .names = { "ckpointlib", "ckpoint-prefix", "ckpoint-interval", "ckpoint-num" },
-      .arg = "VALUE", .section = SECTION_COMPAT,
-      .set = opts_set_ignored, .flags = OPTION_REPEAT, .value = true,
-      .help = "For old checkpointing; ignored with a warning." },
-
     { .names = { "print-man" }, .section = SECTIONS, .set = opts_set_print,
       .print = opts_print_man, .help = "Print the section OPTIONS of the manual." },
+    { .names = { "print-man-variables" }, .section = SECTIONS, .set = opts_set_print,
+      .print = opts_print_man_variables, .help = "Print the manual's list of variables." },
+    { .names = { "print-man-refused" }, .section = SECTIONS, .set = opts_set_print,
+      .print = opts_print_man_refused, .help = "Print the manual's list of refused options." },
     { .names = { "print-completion" }, .section = SECTIONS, .set = opts_set_print,
       .print = opts_print_completion, .help = "Print the script for bash completion." },
 };
 
 const size_t opts_count = sizeof opts_table / sizeof *opts_table;
-static_assert(sizeof opts_table / sizeof *opts_table <= OPTIONS_MAX, "raise OPTIONS_MAX");
-
-const char *const opts_unsupported[] = {
-    /* the MPI standard and Hydra */
-    "soft", "arch", "file", "initial-errhandler", "memory-alloc-kinds", "rankmap",
-    "hybrid-hosts", "bind-to", "binding", "map-by",
-    "membind", "topolib", "report-bindings", "gpus-per-proc", "g", "gpu-subdevs-per-proc",
-    "rmk", "iface", "localhost",
-    "disable-hostname-propagation", "enable-hostname-propagation", "demux",
-    "profile", "exitinfo", "tv", "gdb", "preload-binary",
-    /* Intel MPI and MVAPICH */
-    "rr", "tune", "print-rank-map", "gtool", "gtoolfile", "s", "tmpdir", "ordered-output",
-    "silent-abort", "noconf", "hosts-group", "export", "export-all", "config",
-    "show", "sg", "xterm", "rsh", "ssh",
-    /* Open MPI */
-    "am", "prefix", "noprefix", "timestamp-output", "output",
-    "output-filename", "output-proctable", "rank-by", "rankfile", "rf",
-    "display", "display-map", "display-allocation", "display-devel-map",
-    "nooversubscribe", "use-hwthread-cpus", "cpus-per-proc", "cpus-per-rank",
-    "npersocket", "bynode", "byslot", "bycore", "bind-to-core", "bind-to-none",
-    "bind-to-socket", "cpu-list", "cpu-set", "default-hostfile", "add-host",
-    "add-hostfile", "app", "q", "quiet", "personality", "preload-files", "report-pid",
-    "report-uri", "report-state-on-timeout", "get-stack-traces", "stop-on-exec",
-    "enable-recovery", "disable-recovery", "max-restarts", "continuous", "dvm",
-    "do-not-launch", "do-not-resolve", "set-cwd-to-session-dir",
-    "set-sid", "novm", "index-argv-by-rank", "launch-agent", "pmixmca", "prtemca",
-    "gpmixmca", "gprtemca", "runtime-options", "xml", "debugger",
-    NULL
-};
-
-static bool is_name(const char *candidate, const char *name, size_t len)
-{
-    return strlen(candidate) == len && strncasecmp(candidate, name, len) == 0;
-}
-
-/* A name that is one capital is not to be had in lower case: -H and -V are not -h
- * and -v. */
-static bool is_capital(const char *name)
-{
-    return isupper((unsigned char)name[0]) && !name[1];
-}
-
-static const struct option *find(const char *name, size_t len, bool capital)
-{
-    for (size_t i = 0; i < opts_count; i++)
-        for (const char *const *n = opts_table[i].names; *n; n++)
-            if (is_capital(*n) == capital && (capital ? **n == *name : is_name(*n, name, len)))
-                return &opts_table[i];
-    return NULL;
-}
-
-const struct option *opts_find(const char *name, size_t len)
-{
-    const struct option *o = len == 1 ? find(name, len, true) : NULL;
-
-    return o ? o : find(name, len, false);
-}
-
-bool opts_is_unsupported(const char *name, size_t len)
-{
-    for (const char *const *n = opts_unsupported; *n; n++)
-        if (is_name(*n, name, len))
-            return true;
-    return false;
-}
-
-void opts_names(const struct option *o, char *text, size_t size)
-{
-    size_t at = 0;
-
-    for (const char *const *n = o->names; *n && at < size; n++)
-        at += (size_t)snprintf(text + at, size - at, "%s-%s", at ? ", " : "", *n);
-}

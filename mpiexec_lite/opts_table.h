@@ -8,6 +8,7 @@
 #include "mpiexec_lite/opts.h"
 #include "wire/buf.h"
 
+struct allocation_kind;
 struct option;
 struct reader;
 
@@ -27,36 +28,57 @@ enum {
     OPTION_LOCAL = 1,        /* binds to the block it stands in; others to the job */
     OPTION_REPEAT = 2,       /* may be given several times */
     OPTION_NAMES = 6,        /* most names of one option, and a NULL */
-    OPTIONS_MAX = 250        /* most rows */
+    OPTIONS_MAX = 300        /* most rows */
 };
+
+/* Where a row's setter puts it: a field of the plan, or of the block. */
+#define JOB(field) .at = offsetof(struct plan, field)
+#define BLOCK(field) .flags = OPTION_LOCAL, .at = offsetof(struct app, field)
+#define BLOCK_REPEAT(field) \
+    .flags = OPTION_LOCAL | OPTION_REPEAT, .at = offsetof(struct app, field)
 
 struct option {
     const char  *names[OPTION_NAMES + 1];    /* the first is its name, then aliases */
     const char  *arg;        /* placeholder of its value; NULL: a switch.  With a blank
-                                in it, "NAME VALUE": two words, or one "NAME=VALUE" */
+                                in it, "NAME VALUE": two words, or one "NAME=VALUE";
+                                in brackets, "[=N]": only behind '=', and it may lack */
     enum section section;
     unsigned     flags;      /* OR of OPTION_ */
     const char  *with;       /* counts as a repetition of the option of this name */
     option_fn   *set;
     size_t       at;         /* for set: offset in struct app if LOCAL, else in plan */
     int          value;      /* for set: a constant */
+    const char  *text;       /* the same */
     void       (*print)(FILE *out);  /* for opts_set_print */
     const char  *help;       /* one or two sentences, for -h */
     const char  *more;       /* NULL, or what the manual and "-opt -h" add */
 };
-extern const struct option opts_table[];
-extern const size_t opts_count;
+extern const struct option opts_table[], opts_compat[];
+extern const size_t opts_count, opts_compat_count;
 
-/* Options of other launchers that are known here and do nothing yet; NULL last. */
-extern const char *const opts_unsupported[];
+/* Options of other launchers that are known, and refused. */
+struct refusal {
+    const char *names;       /* separated by blanks */
+    const char *why;         /* it is not done */
+    const char *instead;     /* what to do; NULL: nothing */
+};
+extern const struct refusal opts_refused[];
+extern const size_t opts_refused_count;
 
+/* Both tables as one: how many rows, each, and the number of one. */
+size_t opts_rows(void);
+const struct option *opts_row(size_t i);
+size_t opts_number_of(const struct option *o);
 /* The row with this name, of len bytes, in any case; or NULL. */
 const struct option *opts_find(const char *name, size_t len);
-bool opts_is_unsupported(const char *name, size_t len);
+const struct refusal *opts_find_refusal(const char *name, size_t len);
+bool opts_value_is_optional(const struct option *o);
 
 /* "-n, -np, -c" into text. */
 void opts_names(const struct option *o, char *text, size_t size);
 void opts_print_version(FILE *out);
+void opts_print_man_variables(FILE *out);
+void opts_print_man_refused(FILE *out);
 void opts_print_one(FILE *out, const struct option *o);      /* for "-opt -h" */
 
 /* The state of one opts_parse. */
@@ -76,9 +98,15 @@ struct reader {
     struct hosts  hosts;     /* of -hosts or -f; later also of -host */
     int           ppn;       /* 0: not given */
     int           order;     /* -order-nodes: 1 up, -1 down */
+    bool          no_configfile;     /* -noconf */
+    bool          timestamps;        /* --timestamp-output */
+    bool          launcher_named;    /* a variable names a launcher */
+    bool          strange_launcher;  /* HYDRA_LAUNCHER is none of ours */
     bool          skip_launch_node;
     bool          no_autofork;       /* this host is started as the others are */
     bool          usize_system;      /* -usize SYSTEM */
+    bool          no_rmk;            /* -rmk user: no resource manager counts */
+    const struct allocation_kind *rmk;       /* the one that does; NULL: none */
 
     const struct option *help_of;    /* "-opt -h": stop and print that */
     void        (*print)(FILE *out); /* stop and print this */
@@ -87,6 +115,7 @@ struct reader {
 /* Setters, opts_set.c.  "at" and "value" are the row's. */
 option_fn opts_set_value;    /* int at = value */
 option_fn opts_set_switch;   /* bool at = value */
+option_fn opts_set_timeline; /* the name of a file, by whose end it is known what it is */
 option_fn opts_set_text;     /* copy of the word at; not empty */
 option_fn opts_set_pattern;  /* the same, checked by pattern_check */
 option_fn opts_set_rank_label;
@@ -99,22 +128,69 @@ option_fn opts_set_inherit;  /* inherit of struct env_rules at = value */
 option_fn opts_set_stdin, opts_set_usize, opts_set_verbose, opts_set_configfile;
 option_fn opts_set_pset, opts_set_ppn, opts_set_hosts, opts_set_hostfile, opts_set_order;
 option_fn opts_set_skip_launch_node, opts_set_launcher, opts_set_nameserver;
-option_fn opts_set_single_fd;
-option_fn opts_set_ignored;  /* nothing; value: whether to warn */
+option_fn opts_set_single_fd, opts_set_rmk, opts_set_alloc, opts_set_no_configfile;
+option_fn opts_add_text;     /* a copy of the word to struct strlist at; not empty */
+option_fn opts_set_providers_root;
+option_fn opts_set_errhandler;   /* adds a variable */
+option_fn opts_set_as;       /* what the row `with` sets, with the row's text or the value */
+option_fn opts_set_ignored;  /* nothing; text: NULL, or the reason, which is a warning */
 option_fn opts_set_print;    /* stop and print by the row's print */
 
 /* Remember a warning.  0, or -1 and ERR_NOMEM. */
 int opts_warn(struct reader *r, struct err *e, const char *fmt, ...) PRINTF(3, 4);
 
-/* What the environment sets where the command line did not, and what only the
- * whole command line can tell.  0, or -1 and e. */
+/* Options of other launchers, opts_set_compat.c. */
+option_fn opts_set_timestamps, opts_set_export_list, opts_set_kill_on_bad_exit;
+option_fn opts_set_output, opts_set_srun_pattern, opts_set_srun_input, opts_set_output_folder;
+
+/* All words have been read: the plan gets what depends on several of them, and what the
+ * environment says, and is checked; opts_settle.c.  0, or -1 and e. */
+int opts_settle(struct reader *r, struct err *e);
+
+/* Variables that stand for options, opts_env.c: a row for each of those names, of which
+ * the first that is set counts. */
+struct variable {
+    const char *names[OPTION_NAMES + 3];
+    /* name: the one that is set; text is not empty.  0, or -1 and e without the name. */
+    int       (*set)(struct reader *r, const struct variable *v, const char *name,
+                     const char *text, struct err *e);
+    const char *option;      /* for set: as this one, unless it was given */
+    const char *off;         /* for set: and as this one, if it is a boolean and false */
+    const char *help;        /* for the manual */
+};
+extern const struct variable opts_variables[];
+extern const size_t opts_variables_count;
+/* What the environment sets where the command line did not.  0, or -1 and e. */
 int opts_set_from_environment(struct reader *r, struct err *e);
 bool opts_has(const struct reader *r, const char *name);   /* a job-wide one was given */
 
 /* All of text is a decimal number in min..max: *out is it.  Else false. */
 bool opts_number(const char *text, long min, long max, long *out);
 
+int opts_count_of(const char *text, int *out, struct err *e);       /* 1, 2 ... */
+int opts_copy(char **to, const char *text, struct err *e);          /* frees what was there */
+/* Add name=value to set, unless the launcher sets that variable itself. */
+int opts_add_variable(struct reader *r, struct strlist *set, const char *name, size_t len,
+                      const char *value, struct err *e);
+int opts_choose_rmk(struct reader *r, const char *name, struct err *e);  /* -rmk NAME */
+int opts_seconds_of(const char *text, double *out, struct err *e);  /* may be negative */
+int opts_boolean(const char *text);      /* 1, 0; -1: neither */
+/* Add copies of all strings.  0, or -1 and ERR_NOMEM. */
+int opts_append(struct strlist *to, const struct strlist *from, struct err *e);
+/* Make the setting of o with these words, unless it must not: see opts.c.  0, or -1 and e. */
+int opts_apply(struct reader *r, const struct option *o, char *const *arg, struct err *e);
+/* The number of what o sets, which several rows may; below OPTIONS_MAX. */
+size_t opts_setting_of(const struct option *o);
+
 /* Text files, opts_file.c. */
+
+/* The file of -file, opts_jobfile.c: what the block's own words have not said.  0, or -1
+ * and e. */
+int opts_read_jobfile(struct reader *r, struct err *e);
+
+/* The configuration file that is read where none is named, malloc'ed; NULL: none, or
+ * (e is set) no memory.  sysconfdir: of the system. */
+char *opts_usual_configfile(char *const *envp, const char *sysconfdir, struct err *e);
 
 /* All of a file, not empty of its last zero byte.  0, or -1 and e. */
 int opts_file_read(const char *path, struct buf *text, struct err *e);

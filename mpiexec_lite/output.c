@@ -2,6 +2,7 @@
 #include "mpiexec_lite/output.h"
 
 #include "mpiexec_lite/pattern.h"
+#include "mpiexec_lite/tail.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -18,6 +19,9 @@ struct stream {
     struct sink   *sink;         /* borrowed from the places; NULL: thrown away */
     int            rank, fd;     /* fd: -1 once ended */
     bool           errors;       /* it is stderr */
+    bool           keeps;        /* its end is kept: stderr, also where merged */
+    bool           wrote;        /* something has come */
+    struct tail    tail;         /* owned */
     ev_io          readable;
     struct iof     iof;
     TAILQ_ENTRY(stream) in_list; /* of all streams */
@@ -270,6 +274,18 @@ static void watch_prompt(struct stream *st)
     ev_timer_start(o->loop, &o->prompt);
 }
 
+/* What has been read is passed on; what is known of it stays. */
+static void note(struct stream *st, size_t n)
+{
+    struct output *o = st->output;
+
+    if (!st->wrote && o->args.wrote)
+        o->args.wrote(o->args.host, st->rank);
+    st->wrote = true;
+    if (st->keeps)
+        tail_add(&st->tail, o->args.buffer, n);
+}
+
 /* One read, forwarded: bytes; 0 at the end (also by an error, which is told); -1 if
  * there is nothing now. */
 static ssize_t read_stream(struct stream *st)
@@ -282,6 +298,8 @@ static ssize_t read_stream(struct stream *st)
     while (n < 0 && errno == EINTR);
     if (n > 0 && is_watched(o, st->rank))
         o->tap->take(o->tap_host, st->rank, st->errors, o->args.buffer, (size_t)n);
+    if (n > 0)
+        note(st, (size_t)n);
     if (n > 0)
         forward(st, o->args.buffer, (size_t)n);
     if (n >= 0 || errno == EAGAIN)
@@ -313,8 +331,8 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
         finish_stream(st);
 }
 
-static int add_stream(struct output *o, int rank, bool errors, int fd, struct sink *sink,
-                      struct err *e)
+static int add_stream(struct output *o, int rank, bool errors, bool keeps, int fd,
+                      struct sink *sink, struct err *e)
 {
     struct stream *st = calloc(1, sizeof *st);
 
@@ -325,6 +343,7 @@ static int add_stream(struct output *o, int rank, bool errors, int fd, struct si
     st->output = o;
     st->rank = rank;
     st->errors = errors;
+    st->keeps = keeps;
     st->fd = fd;
     st->sink = sink;
     ev_io_init(&st->readable, on_readable, fd, EV_READ);
@@ -349,14 +368,14 @@ int output_add(struct output *o, int rank, int out_fd, int err_fd, struct err *e
             close(err_fd);
         return -1;
     }
-    if (add_stream(o, rank, false, out_fd, shown ? out : NULL, e) < 0) {
+    if (add_stream(o, rank, false, err_fd < 0, out_fd, shown ? out : NULL, e) < 0) {
         if (err_fd >= 0)
             close(err_fd);
         return -1;
     }
     if (err_fd < 0)
         return 0;
-    return add_stream(o, rank, true, err_fd, shown ? err : NULL, e);
+    return add_stream(o, rank, true, true, err_fd, shown ? err : NULL, e);
 }
 
 /* --- the whole --------------------------------------------------------- */
@@ -486,6 +505,7 @@ void output_free(struct output *o)
             close(st->fd);
         let_go(st->sink, &st->iof);
         buf_clear(&st->iof.held);
+        tail_clear(&st->tail);
         free(st);
     }
     far_clear(o);
@@ -493,6 +513,15 @@ void output_free(struct output *o)
     ev_timer_stop(o->loop, &o->prompt);
     TAILQ_REMOVE(&o->places->outputs, o, in_places);
     free(o);
+}
+
+void output_last_words(const struct output *o, int rank, struct buf *out)
+{
+    const struct stream *st;
+
+    TAILQ_FOREACH(st, &o->streams, in_list)
+        if (st->rank == rank)
+            tail_text(&st->tail, out);
 }
 
 bool output_ended(const struct output *o)

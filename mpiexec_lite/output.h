@@ -28,6 +28,9 @@ struct output_args {             /* all borrowed */
     const char *hostname;        /* ours */
     char       *buffer;          /* size bytes that all reads share */
     size_t      size;
+    void      (*wrote)(void *host, int rank);    /* a stream of a rank here has its first
+                                    bytes; NULL: nobody wants to know */
+    void       *host;
 };
 
 /* NULL and e on failure.  To be freed before the places. */
@@ -61,6 +64,8 @@ int  output_open(struct output *o, int node, int rank, struct err *e);
 /* Nothing more comes from other nodes: what they left unfinished is shown. */
 void output_end_far(struct output *o);
 
+/* Append the last lines that a rank here has written to stderr. */
+void output_last_words(const struct output *o, int rank, struct buf *out);
 bool output_ended(const struct output *o);       /* every stream has ended */
 /* Hand on what has arrived and close every stream that is still open. */
 void output_close_streams(struct output *o);

@@ -1,6 +1,8 @@
 /* place.c - see place.h */
 #include "mpiexec_lite/place.h"
 
+#include "mpiexec_lite/rankmap.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,8 +109,30 @@ static int place_on_nodes(struct placer *p, const struct app *a, struct err *e)
     return 0;
 }
 
+/* By -rankmap, over and over until all ranks have a node. */
+static int place_by_map(struct placer *p, const struct plan *plan, struct err *e)
+{
+    struct mapping_block *blocks;
+    int left = plan_size(plan), rc = 0;
+    size_t n;
+
+    if (rankmap_read(plan->rankmap, plan->nhosts, &blocks, &n, e) < 0)
+        return err_context(e, "-rankmap");
+    for (size_t i = 0; left && rc == 0; i = (i + 1) % n)
+        for (int k = 0; k < blocks[i].nodes && left && rc == 0; k++) {
+            int ranks = blocks[i].ranks < left ? blocks[i].ranks : left;
+
+            rc = add_run(p->out, &p->cap, blocks[i].first + k, ranks, e);
+            left -= ranks;
+        }
+    free(blocks);
+    return rc;
+}
+
 static int place_blocks(struct placer *p, const struct plan *plan, struct err *e)
 {
+    if (plan->rankmap)
+        return place_by_map(p, plan, e);
     for (size_t i = 0; i < plan->napps; i++) {
         const struct app *a = &plan->apps[i];
         int rc = a->nnodes ? place_on_nodes(p, a, e) : place_anywhere(p, a->n, e);

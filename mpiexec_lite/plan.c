@@ -36,6 +36,14 @@ int strlist_add(struct strlist *l, const char *s)
     return strlist_add_bytes(l, s, strlen(s));
 }
 
+int strlist_copy(struct strlist *to, const struct strlist *from)
+{
+    for (size_t i = 0; i < from->n; i++)
+        if (strlist_add(to, from->v[i]) < 0)
+            return -1;
+    return 0;
+}
+
 void strlist_clear(struct strlist *l)
 {
     for (size_t i = 0; i < l->n; i++)
@@ -56,6 +64,9 @@ static void app_clear(struct app *a)
     env_rules_clear(&a->env);
     free(a->wdir);
     free(a->path);
+    free(a->soft);
+    free(a->arch);
+    free(a->file);
     free(a->bind);
     free(a->pset);
     free(a->host_list);
@@ -69,6 +80,7 @@ void plan_init(struct plan *p)
         .remote = {
             .launcher = LAUNCHER_SSH, .tree_width = 32, .flat_hosts = 64, .window = 10,
             .patience = 15, .heartbeat = 5, .lease = 15, .release_bytes = 256 << 10,
+            .tries = 6, .ssh_limit = 8, .ssh_limit_time = 15,
         },
     };
 }
@@ -151,6 +163,9 @@ static void launch_options_clear(struct launch_options *o)
     strlist_clear(&o->extra);
     free(o->proxy);
     free(o->munge_socket);
+    strlist_clear(&o->wrapper);
+    free(o->iface);
+    free(o->localhost);
 }
 
 void plan_clear(struct plan *p)
@@ -163,16 +178,23 @@ void plan_clear(struct plan *p)
     free(p->hosts);
     launch_options_clear(&p->remote);
     env_rules_clear(&p->env);
+    free(p->alloc);
     free(p->topology_file);
     free(p->dims);
+    free(p->rankmap);
+    free(p->alloc_kinds);
     free(p->label);
     free(p->outfile);
     free(p->errfile);
     free(p->stdin_file);
     free(p->trace);
+    free(p->timeline);
     free(p->nameserver);
     free(p->log_dir);
     free(p->single_id);
+    strlist_clear(&p->provider_dirs);
+    strlist_clear(&p->provider_files);
+    strlist_clear(&p->providers);
     strlist_clear(&p->warnings);
     plan_init(p);
 }

@@ -24,6 +24,7 @@ struct strlist {
 int  strlist_add(struct strlist *l, const char *s);      /* copies; -1: no memory */
 /* The same for the first n bytes of s. */
 int  strlist_add_bytes(struct strlist *l, const char *s, size_t n);
+int  strlist_copy(struct strlist *to, const struct strlist *from);       /* adds them; -1 */
 void strlist_clear(struct strlist *l);
 
 enum inherit { INHERIT_UNSET, INHERIT_ALL, INHERIT_NONE, INHERIT_LIST };
@@ -34,7 +35,10 @@ struct env_rules {           /* -genv... or -env... */
     struct strlist set;      /* NAME=VALUE, in order */
 };
 
-enum launcher { LAUNCHER_SSH, LAUNCHER_FORK, LAUNCHER_MANUAL, LAUNCHER_TCP };
+enum launcher {
+    LAUNCHER_SSH, LAUNCHER_FORK, LAUNCHER_MANUAL, LAUNCHER_TCP, LAUNCHER_SLURM, LAUNCHER_PBS,
+    LAUNCHER_LSF, LAUNCHER_SGE, LAUNCHER_LL, LAUNCHER_RSH, LAUNCHERS
+};
 
 struct host {                /* one node: its lines and names in the list put together */
     char *name;              /* as the user wrote it: no user, no slots, no brackets */
@@ -52,6 +56,9 @@ struct app {                 /* one block between ':' */
     struct env_rules env;
     char            *wdir;   /* NULL: the launcher's own directory */
     char            *path;   /* -path: colon list searched before PATH; or NULL */
+    char            *soft;   /* -soft: numbers of processes that will do; or NULL */
+    char            *arch;   /* -arch: what its machines are called by uname; or NULL */
+    char            *file;   /* -file: where more options of it are; or NULL */
     char            *bind;   /* what its processes run on (binding.h), or NULL: as we do */
     char            *pset;   /* process set that its ranks are of (-pset), or NULL; known to
                                 the launcher alone */
@@ -59,6 +66,7 @@ struct app {                 /* one block between ':' */
     size_t          *nodes;  /* -host: indexes of plan.hosts that it may run on, in order;
                                 NULL: all of them */
     size_t           nnodes;
+    long             slots;  /* -host: of these */
     int              per_node;       /* of a spawned one: ranks that a node gets in its turn,
                                         0: as many as it has slots for */
     bool             exact;          /* and no more than those */
@@ -69,11 +77,17 @@ enum stdin_mode { STDIN_RANK, STDIN_NONE, STDIN_ALL, STDIN_FILE };
 
 enum outcome_policy { END_ON_FAILURE, END_ON_ANY_NONZERO };
 
+/* When a job that has failed is told of at length (card.h). */
+enum card_wish { CARD_OF_SEVERAL, CARD_ALWAYS, CARD_NEVER };
+
 /* Where ranks wait for a debugger, until they are released. */
 enum hold {
     HOLD_NONE,
-    HOLD_EXEC                /* stopped, with their program loaded and none of it run */
+    HOLD_EXEC,               /* stopped, with their program loaded and none of it run */
+    HOLD_INIT                /* in PMI's init, which is not answered */
 };
+
+struct port_range { int low, high; };    /* 0, 0: any port */
 
 /* How servers on other hosts are started and kept. */
 struct launch_options {
@@ -90,8 +104,17 @@ struct launch_options {
     double        patience;      /* -launch-timeout S: for one host to answer: 15 */
     double        heartbeat;     /* -heartbeat S: 5 */
     double        lease;         /* -lease S: 15; 0: only the end of the stream counts */
+    struct strlist wrapper;      /* HYDRA_USE_STRACE ...: words before pmi2_proxy */
+    char         *iface;         /* -iface: they call back to this interface; NULL: to any */
+    char         *localhost;     /* -localhost: to this name or address; NULL: as iface says */
+    int           tries;         /* of a host whose connection is reset: 6 */
+    int           ssh_limit;     /* so many tries in a row are followed by a pause: 8 */
+    int           ssh_limit_time;        /* of so many seconds: 15 */
+    bool          ssh_quiet;     /* which is not told */
     size_t        release_bytes; /* -kvs-release-bytes N: what a fence sends along: 256 KiB */
 };
+
+enum providers_root { PROVIDERS_ROOT_FAIL, PROVIDERS_ROOT_SKIP };
 
 struct plan {
     struct app      *apps;       /* owned */
@@ -103,9 +126,15 @@ struct plan {
                                     returned: without a list, this host alone */
     size_t           nhosts;
     bool             hosts_given;
+    bool             in_allocation;  /* they are what a resource manager has granted */
+    char            *alloc;      /* -alloc: what to ask a manager for, or NULL */
+    bool             allocate;   /* and it is still to be asked: nothing is settled yet */
     char            *topology_file;  /* -topology-file or NULL */
     char            *dims;       /* of the network (-topology-file), "4,2"; NULL: not known */
     struct launch_options remote;
+    struct port_range ports;     /* MPIEXEC_PORT_RANGE: where we listen */
+    char            *rankmap;    /* -rankmap (rankmap.h) or NULL */
+    bool             print_rank_map;
 
     char            *label;      /* -prepend-pattern, NULL: none; -l is "[%r] " */
     char            *outfile;    /* -outfile-pattern or NULL */
@@ -127,16 +156,26 @@ struct plan {
     int              pmi1_subversion;    /* 1, or 2 by -pmi1-groups */
     char            *nameserver; /* -nameserver: none, auto, start, a path,
                                     HOST:PORT; NULL: auto */
+    bool             hide_hostname;      /* -disable-hostname-propagation */
+    char            *alloc_kinds;        /* -memory-alloc-kinds or NULL */
     bool             no_tools;   /* -disable-tools: no tool can connect */
+    struct strlist   provider_dirs, provider_files;  /* -provider-dir, -provider */
+    bool             no_providers;       /* -no-providers: none of the system's */
+    int              providers_root;     /* -providers-root: what becomes of those that need it */
+    struct strlist   providers;  /* absolute paths of set-up providers (providers.h); in a
+                                    bundle those that take part on nodes */
     char            *log_dir;    /* -log-dir: for what is logged; NULL: nowhere */
     enum outcome_policy policy;  /* -end-on-nonzero */
     bool             keep_going; /* -disable-auto-cleanup */
     bool             print_all_exitcodes;
 
-    enum hold        hold;       /* for who debugs the launcher (mpir.h) */
+    bool             debugged;   /* a debugger has started the launcher (mpir.h) */
+    enum hold        hold;       /* -stop-on-exec, -stop-in-init */
 
     int              verbose;    /* -v: 1, -v -v (or -vv): 2 ... */
     char            *trace;      /* --trace-wire FILE or NULL */
+    char            *timeline;   /* -timeline FILE or NULL */
+    enum card_wish   card;       /* -exitinfo, -silent-abort */
 
     struct strlist   warnings;   /* about the command line, one line each, to be shown */
 };

@@ -80,6 +80,24 @@ static void rank_stuck(void *host, struct crew *c, int missing, int waiting)
     (void)waiting;
 }
 
+static void prepared(void *host, struct crew *c)
+{
+    (void)host;
+    proxy_job_prepared(proxy_job_of(c));
+}
+
+static void unprepared(void *host, struct crew *c, const char *why, int errnum)
+{
+    (void)host;
+    proxy_job_unprepared(proxy_job_of(c), why, errnum);
+}
+
+static void unhooked(void *host, struct crew *c)
+{
+    (void)host;                      /* the loop looks at it */
+    (void)c;
+}
+
 static void node_broken(void *host, const char *why)
 {
     proxy_broken(host, why);
@@ -105,7 +123,8 @@ static const struct node_ops node_ops = {
     .started = rank_started, .not_started = rank_not_started, .initialized = rank_pmi,
     .finalized = rank_pmi, .aborted = rank_aborted, .protocol = rank_protocol,
     .hung_up = rank_hung_up, .ended = rank_ended, .stuck = rank_stuck, .broken = node_broken,
-    .tell = node_tell, .trace = node_trace,
+    .tell = node_tell, .trace = node_trace, .prepared = prepared, .unprepared = unprepared,
+    .unhooked = unhooked,
 };
 
 /* --- steps ------------------------------------------------------------- */
@@ -127,7 +146,7 @@ void proxy_broken(struct proxy *p, const char *why)
     proxy_broken_with(p, EXIT_LAUNCHER, why);
 }
 
-static void say_ready(struct proxy *p)
+void proxy_say_ready(struct proxy *p)
 {
     char machine[MACHINE_TEXT];
 
@@ -141,7 +160,8 @@ static int make_node(struct proxy *p, struct err *e)
 {
     const struct plan *plan = &p->main->bundle.plan;
     struct node_args args = { .plan = plan, .index = tree_node(plan, p->position),
-                              .user = p->args->user, .trace = p->main->bundle.trace };
+                              .user = p->args->user, .trace = p->main->bundle.trace,
+                              .timeline = p->main->bundle.timeline };
 
     args.hostname = plan->remote.launcher == LAUNCHER_FORK ? p->hostname
                                                            : plan->hosts[args.index].name;
@@ -205,25 +225,37 @@ int proxy_grow(struct proxy *p, int width, bool trial, struct err *e)
             proxy_remote_ops.connected(p, p->below.v[i]->position);
     if (grow_below(p, false) < 0)
         return err_set(e, ERR_NOMEM, "no memory for the servers below");
-    if (proxy_job_prepare(p->main) == 0)
-        say_ready(p);
+    if (proxy_job_prepare(p->main) == 0 && crew_is_set_up(&p->main->crew))
+        proxy_say_ready(p);
     return 0;
 }
 
 void proxy_finish(struct proxy *p)
 {
+    struct proxy_job *j;
+
     p->finishing = true;
+    TAILQ_FOREACH(j, &p->jobs, in_proxy)
+        crew_give_up(&j->crew);
     remotes_end(&p->below);
 }
 
 /* Everything here and below has ended: say so, once. */
 static void end_when_done(struct proxy *p)
 {
+    struct proxy_job *j;
+
     if (!p->finishing || p->done || remotes_unfinished(&p->below))
         return;
+    TAILQ_FOREACH(j, &p->jobs, in_proxy)
+        if (!crew_unhooked(&j->crew))
+            return;
     p->done = true;
     if (sweep_any())
-        p->left += remotes_sweep(&p->below, NULL, SWEEP_TIME);
+        p->left += remotes_sweep(&p->below, &p->node.hooks, NULL, SWEEP_TIME);
+    if (p->node.buffer)
+        node_cleanup(&p->node);
+    proxy_send_moments(p);
     msg_int(proxy_message(p, "done"), "left", p->left);
     proxy_send(p, NULL, 0);
 }
@@ -284,6 +316,8 @@ static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
     server_flush(p->node.server);
     TAILQ_FOREACH(j, &p->jobs, in_proxy)
         proxy_job_say_quiet(j);
+    TAILQ_FOREACH(j, &p->jobs, in_proxy)
+        proxy_job_say_unhooked(j);
     end_when_done(p);
 }
 

@@ -1,6 +1,6 @@
 /* proxy_impl.h - what the proxy's source files share: proxy.c (the loop, the set-up, the
  * end), proxy_job.c (a job's part here), proxy_survey.c (what its ranks use), proxy_look.c
- * (looks at files), proxy_tools.c (tools of its node) and proxy_link.c (messages from above
+ * (looks at files), proxy_tools.c (tools of its node), proxy_timeline.c (what was when) and proxy_link.c (messages from above
  * and below). */
 #ifndef MPIEXEC_LITE_PROXY_IMPL_H
 #define MPIEXEC_LITE_PROXY_IMPL_H
@@ -25,6 +25,8 @@ struct proxy_job {
     struct places   places;
     struct crew     crew;
     bool            started, quiet;
+    bool            unhooked;        /* set-up providers have nothing left to do, and that was
+                                        said */
     bool            watched;         /* its output is from the start */
 };
 TAILQ_HEAD(proxy_jobs, proxy_job);
@@ -61,6 +63,7 @@ int  proxy_set_up(struct proxy *p, int position, const char *bundle, size_t len,
                   struct err *e);
 int  proxy_grow(struct proxy *p, int width, bool trial, struct err *e);
 void proxy_finish(struct proxy *p);
+void proxy_say_ready(struct proxy *p);
 void proxy_send_ended(struct proxy *p);                  /* ranks that have, since the last time */
 /* It cannot go on: that is the job's end, with this status. */
 void proxy_broken_with(struct proxy *p, int status, const char *why);
@@ -79,6 +82,9 @@ int  proxy_job_ranks_below(const struct proxy_job *j);   /* here and below */
 /* The job of the command line: whatever its ranks need; failure is told, and -1. */
 int  proxy_job_prepare(struct proxy_job *j);
 void proxy_job_start(struct proxy_job *j);
+/* Providers have set up this node; or not, as why says. */
+void proxy_job_prepared(struct proxy_job *j);
+void proxy_job_unprepared(struct proxy_job *j, const char *why, int errnum);
 /* Another job: all at once; what fails is told for each rank.  -1 and e: the job cannot
  * be made at all. */
 int  proxy_job_begin(struct proxy_job *j, struct err *e);
@@ -88,14 +94,23 @@ void proxy_job_close_streams(struct proxy_job *j);
 void proxy_job_room(struct proxy_job *j);
 /* When all output of ranks here has been handed to the link: say so, once. */
 void proxy_job_say_quiet(struct proxy_job *j);
+/* Likewise for providers. */
+void proxy_job_say_unhooked(struct proxy_job *j);
 struct msg *proxy_job_message(struct proxy_job *j, const char *cmd);     /* proxy->msg */
 
 /* proxy_survey.c: the message survey */
 int  proxy_survey(struct proxy *p, const struct msg *m, const char *payload, size_t len,
                   struct err *e);
+/* proxy_cleanup.c */
+int  proxy_cleanup(struct proxy *p, const struct msg *m, const char *payload, size_t len,
+                   struct err *e);       /* a message */
 /* proxy_look.c */
 void proxy_look_init(struct proxy *p);
 int  proxy_look(struct proxy *p, const struct msg *m, struct err *e);    /* a message */
+
+/* proxy_timeline.c: the message clock; what was kept of ranks here goes up */
+int  proxy_clock(struct proxy *p, const struct msg *m, struct err *e);
+void proxy_send_moments(struct proxy *p);
 
 /* proxy_tools.c: the message tools; those about streams of tools */
 int  proxy_tools_open(struct proxy *p, const struct msg *m, const char *payload, size_t len,

@@ -185,7 +185,9 @@ int proxy_job_init(struct proxy_job *j, struct err *e)
                               .input = -1, .owner = j };
     struct output_args out = { .places = &j->places, .plan = &b->plan, .job = j->number,
                                .node = n->args.index, .hostname = b->plan.hosts[n->args.index].name,
-                               .buffer = n->buffer, .size = NODE_BUFFER };
+                               .buffer = n->buffer, .size = NODE_BUFFER,
+                               .wrote = n->args.timeline ? crew_wrote : NULL,
+                               .host = &j->crew };
 
     j->programs = calloc(b->plan.napps, sizeof *j->programs);
     if (!j->programs)
@@ -283,7 +285,8 @@ int proxy_job_prepare(struct proxy_job *j)
     int status;
 
     if (enter_directory(j, &e) < 0 || crew_add_job(&j->crew, proxy_job_ranks_below(j), &e) < 0 ||
-        make_feed(j, &e) < 0 || crew_check_files(&j->crew, &e) < 0) {
+        crew_take_setup(&j->crew, j->bundle.setup, &e) < 0 || make_feed(j, &e) < 0 ||
+        crew_check_files(&j->crew, &e) < 0) {
         proxy_broken(p, e.text);
         return -1;
     }
@@ -293,7 +296,10 @@ int proxy_job_prepare(struct proxy_job *j)
         if (here.n && find_program(j, a, &status, &e) < 0)
             return missing_program(p, here, status, &e);
     }
-    return 0;
+    if (crew_set_up(&j->crew, &e) >= 0)
+        return 0;
+    proxy_broken(p, e.text);
+    return -1;
 }
 
 /* --- started ----------------------------------------------------------- */
@@ -321,7 +327,7 @@ void proxy_job_start(struct proxy_job *j)
 {
     struct err e = { 0 };
 
-    if (j->started || !j->crew.job)
+    if (j->started || !j->crew.job || !crew_is_set_up(&j->crew))
         return;
     j->started = true;
     if (crew_start(&j->crew, &e) < 0)
@@ -368,21 +374,51 @@ static bool prepare_new(struct proxy_job *j)
     return ok;
 }
 
+static void give_up(struct proxy_job *j)
+{
+    crew_give_up(&j->crew);
+    j->started = true;
+    tell_never_ran(j);
+    say_started(j);
+}
+
+void proxy_job_prepared(struct proxy_job *j)
+{
+    if (j->number)
+        proxy_job_start(j);
+    else
+        proxy_say_ready(j->proxy);
+}
+
+void proxy_job_unprepared(struct proxy_job *j, const char *why, int errnum)
+{
+    struct here all = { 0, j->bundle.place.size - 1, j->crew.n };
+    char text[1000];
+
+    if (!j->number) {
+        proxy_broken(j->proxy, why);
+        return;
+    }
+    snprintf(text, sizeof text, "%s: %s", j->proxy->node.args.hostname, why);
+    tell_failed(j, all, text, errnum);
+    give_up(j);
+}
+
 int proxy_job_begin(struct proxy_job *j, struct err *e)
 {
-    if (proxy_job_init(j, e) < 0 || crew_add_job(&j->crew, proxy_job_ranks_below(j), e) < 0)
+    if (proxy_job_init(j, e) < 0 || crew_add_job(&j->crew, proxy_job_ranks_below(j), e) < 0 ||
+        crew_take_setup(&j->crew, j->bundle.setup, e) < 0)
         return -1;
     if (!j->crew.n)
         return 0;
     if (make_feed(j, e) < 0)
         return -1;
-    if (prepare_new(j)) {
+    if (!prepare_new(j))
+        give_up(j);
+    else if (crew_set_up(&j->crew, e) < 0)
+        proxy_job_unprepared(j, e->text, EAGAIN);
+    else
         proxy_job_start(j);
-    } else {
-        j->started = true;
-        tell_never_ran(j);
-        say_started(j);
-    }
     return 0;
 }
 
@@ -394,7 +430,7 @@ static void sweep(struct proxy_job *j)
     struct proxy *p = j->proxy;
     bool alone = TAILQ_FIRST(&p->jobs) == j && !TAILQ_NEXT(j, in_proxy);
 
-    remotes_sweep(&p->below, alone ? NULL : j->bundle.jobid, SWEEP_TIME);
+    remotes_sweep(&p->below, &p->node.hooks, alone ? NULL : j->bundle.jobid, SWEEP_TIME);
 }
 
 void proxy_job_sweep(struct proxy_job *j)
@@ -412,12 +448,40 @@ void proxy_job_close_streams(struct proxy_job *j)
     output_close_streams(j->crew.output);
 }
 
+/* What only this host knows of ranks that came to a bad end. */
+static void tell_blames(struct proxy_job *j)
+{
+    for (int i = 0; i < j->crew.nblames; i++) {
+        const struct blame *b = &j->crew.blames[i];
+        struct msg *m = proxy_job_message(j, "blame");
+        struct buf words = BUF_INIT;
+
+        output_last_words(j->crew.output, b->rank, &words);
+        msg_int(m, "rank", b->rank);
+        msg_str(m, "text", b->memory);
+        proxy_send(j->proxy, words.len ? buf_bytes(&words) : NULL, words.len);
+        buf_clear(&words);
+    }
+}
+
+/* Once it was started: before that, nobody waits for it. */
+void proxy_job_say_unhooked(struct proxy_job *j)
+{
+    if (j->unhooked || !j->started || !j->bundle.plan.providers.n || !j->crew.n ||
+        !crew_unhooked(&j->crew))
+        return;
+    j->unhooked = true;
+    msg_int(proxy_job_message(j, "unhooked"), "position", j->proxy->position);
+    proxy_send(j->proxy, NULL, 0);
+}
+
 void proxy_job_say_quiet(struct proxy_job *j)
 {
     if (j->quiet || !j->started || j->crew.running || !output_ended(j->crew.output) ||
         !places_flushed(&j->places) || (j->number && !j->crew.n))
         return;
     j->quiet = true;
+    tell_blames(j);
     msg_int(proxy_job_message(j, "quiet"), "position", j->proxy->position);
     link_message(j->proxy->up, LINK_BULK, &j->proxy->msg, NULL, 0, NULL);
 }

@@ -265,6 +265,14 @@ static int on_look(struct proxy *p, const struct msg *m, const char *payload, si
     return proxy_look(p, m, e);
 }
 
+static int on_clock(struct proxy *p, const struct msg *m, const char *payload, size_t len,
+                    struct err *e)
+{
+    (void)payload;
+    (void)len;
+    return proxy_clock(p, m, e);
+}
+
 static const struct {
     const char *cmd;
     int (*run)(struct proxy *p, const struct msg *m, const char *payload, size_t len,
@@ -279,7 +287,8 @@ static const struct {
     { "job", on_job, false }, { "job-end", on_job_end, false },
     { "iof-watch", on_watch, false },
     { "survey", proxy_survey, false },
-    { "look", on_look, false },
+    { "look", on_look, false }, { "cleanup", proxy_cleanup, false },
+    { "clock", on_clock, false },
     { "tool-bytes", proxy_tools_told, false }, { "tool-taken", proxy_tools_told, false },
     { "tool-close", proxy_tools_told, false },
     { "tools", proxy_tools_open, false },

@@ -2,6 +2,9 @@
 #include "mpiexec_lite/bridge.h"
 #include "mpiexec_lite/dial.h"
 #include "mpiexec_lite/guard.h"
+#include "mpiexec_lite/hosts.h"
+#include "mpiexec_lite/launch.h"
+#include "mpiexec_lite/provider_host.h"
 #include "mpiexec_lite/spread.h"
 #include "mpiexec_lite/stage.h"
 #include "mpiexec_lite/tool_dial.h"
@@ -36,9 +39,33 @@ static void remove_staged(void)
     rmdir(path);
 }
 
-/* "--connect ADDRESSES --job ID --position N [--munge-socket PATH]" */
+/* One srun has started us on all these nodes: where in the list is ours?  -1: nowhere. */
+static int place_in(const char *nodes)
+{
+    const char *name = getenv("SLURMD_NODENAME");
+    struct err e = { 0 };
+    struct hosts h;
+    struct plan p;
+    int place = -1;
+
+    plan_init(&p);
+    hosts_init(&h, &p);
+    if (name && hosts_add_list(&h, nodes, &e) == 0)
+        place = hosts_find(&h, name);
+    hosts_clear(&h);
+    plan_clear(&p);
+    if (place < 0)
+        fprintf(stderr, "pmi2_proxy: this node, %.80s, is not one of %.200s\n",
+                name ? name : "without SLURMD_NODENAME", nodes);
+    return place;
+}
+
+/* "--connect ADDRESSES --job ID --position N [--nodes LIST] [--munge-socket PATH]" */
 static int read_call(char **argv, struct dial_args *call)
 {
+    const char *nodes = NULL;
+    int place = 0;
+
     for (; argv[0] && argv[1]; argv += 2) {
         if (!strcmp(argv[0], "--connect"))
             call->addresses = argv[1];
@@ -46,12 +73,19 @@ static int read_call(char **argv, struct dial_args *call)
             call->job = argv[1];
         else if (!strcmp(argv[0], "--position"))
             call->position = (int)strtol(argv[1], NULL, 10);
+        else if (!strcmp(argv[0], "--nodes"))
+            nodes = argv[1];
         else if (!strcmp(argv[0], "--munge-socket"))
             call->munge_socket = argv[1];
         else
             return -1;
     }
-    return argv[0] || !call->addresses || !call->job || call->position < 1 ? -1 : 0;
+    if (argv[0] || !call->addresses || !call->job || call->position < 1)
+        return -1;
+    if (nodes && (place = place_in(nodes)) < 0)
+        exit(EXIT_LAUNCHER);
+    call->position += place;
+    return 0;
 }
 
 static int wrong_use(const char *what)
@@ -79,6 +113,8 @@ int main(int argc, char **argv)
         return bridge_run((pid_t)strtol(argv[2], NULL, 10));
     if (argc == 3 && !strcmp(argv[1], "--dial"))
         return tool_dial_run(argv[2], getenv("PMI2_MUNGE_SOCKET"));
+    if (argc == 3 && !strcmp(argv[1], "--run-provider"))
+        return provider_host_run(argv[2]);
     inherited_save(&user);
     if (argc == 2 && !strcmp(argv[1], "--staged"))
         remove_staged();

@@ -3,6 +3,7 @@
 
 #include "mpiexec_lite/fatal.h"
 #include "mpiexec_lite/launch.h"
+#include "mpiexec_lite/launchers.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -24,11 +25,13 @@ void remote_drop(struct remote *r)
     r->state = REMOTE_ENDED;
     rs->left--;
     ev_timer_stop(rs->args.loop, &r->timer);
-    remote_close_words(r);
     peer_free(r->peer);
     r->peer = NULL;
-    if (r->pid)
-        kill(-r->pid, SIGKILL);
+    if (--r->leader->together > 0)
+        return;
+    remote_close_words(r->leader);
+    if (r->leader->pid)
+        kill(-r->leader->pid, SIGKILL);
 }
 
 static void try_again(struct remote *r, double pause)
@@ -55,7 +58,7 @@ static const char *launcher_name(const struct remote *r)
 {
     const struct launch_options *o = &r->all->args.plan->remote;
 
-    return o->launcher == LAUNCHER_FORK ? "pmi2_proxy" : o->exec ? o->exec : "ssh";
+    return o->launcher == LAUNCHER_FORK ? "pmi2_proxy" : launcher_program(o);
 }
 
 void remote_failed(struct remote *r, const char *why)
@@ -77,19 +80,36 @@ static void not_found(struct remote *r)
     snprintf(text, sizeof text, "%s: pmi2_proxy was not found there: looked for %s and in "
              "PATH (install it in the same place, or use -proxy PATH or -stage-proxy)%s%s",
              r->where->name, o->proxy ? o->proxy : r->all->args.proxy,
-             r->words.len ? ": " : "", remote_last_words(r));
+             r->leader->words.len ? ": " : "", remote_last_words(r));
     remote_failed(r, text);
+}
+
+/* Before the next attempt, in seconds. */
+static double pause_of(struct remote *r)
+{
+    const struct launch_options *o = &r->all->args.plan->remote;
+    char text[400];
+
+    if (!spread_is_limit(o, r->tries))
+        return spread_pause(r->tries, (unsigned)random());
+    if (!o->ssh_quiet) {
+        snprintf(text, sizeof text, "%s: %d ssh in a row; the next one in %d s", r->where->name,
+                 r->tries, o->ssh_limit_time);
+        r->all->args.ops->tell(r->all->args.host, text);
+    }
+    return o->ssh_limit_time;
 }
 
 /* The launcher program has ended before the proxy spoke. */
 static void never_spoke(struct remote *r)
 {
     const struct launch_options *o = &r->all->args.plan->remote;
-    int status = shell_status(r->status);
+    bool together = launcher_way(o->launcher)->together;
+    int status = shell_status(r->leader->status);
     char text[700];
 
     if (spread_not_found(status, remote_last_words(r))) {
-        if (r->how == PROXY_STAGED || (r->how == PROXY_IN_PATH && !o->stage_proxy)) {
+        if (together || r->how == PROXY_STAGED || (r->how == PROXY_IN_PATH && !o->stage_proxy)) {
             not_found(r);
             return;
         }
@@ -97,13 +117,13 @@ static void never_spoke(struct remote *r)
         try_again(r, 0.);
         return;
     }
-    if (spread_is_reset(remote_last_words(r)) && ++r->tries < SPREAD_TRIES) {
-        try_again(r, spread_pause(r->tries, (unsigned)random()));
+    if (!together && spread_is_reset(remote_last_words(r)) && ++r->tries < o->tries) {
+        try_again(r, pause_of(r));
         return;
     }
     snprintf(text, sizeof text, status ? "%s: %s failed (exit %d)%s%s"
                                        : "%s: %s ended (%d) without an answer%s%s",
-             r->where->name, launcher_name(r), status, r->words.len ? ": " : "",
+             r->where->name, launcher_name(r), status, r->leader->words.len ? ": " : "",
              remote_last_words(r));
     remote_failed(r, text);
 }
@@ -124,10 +144,10 @@ void remote_over(struct remote *r)
         snprintf(text, sizeof text, "%s unreachable: %s", r->where->name, r->why);
     else if (was_up)
         snprintf(text, sizeof text, "proxy on %s lost: %s%s%s", r->where->name,
-                 *r->why ? r->why : "its stream has ended", r->words.len ? ": " : "",
+                 *r->why ? r->why : "its stream has ended", r->leader->words.len ? ": " : "",
                  remote_last_words(r));
-    else
-        remote_show_words(r, true);
+    else if (!launcher_way(rs->args.plan->remote.launcher)->together)
+        remote_show_words(r, true);      /* else it speaks of the end of its job */
     remote_drop(r);
     if (was_up)
         rs->args.ops->lost(rs->args.host, r->position, text);

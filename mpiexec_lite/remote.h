@@ -7,6 +7,7 @@
 #define MPIEXEC_LITE_REMOTE_H
 
 #include "mpiexec_lite/child.h"
+#include "mpiexec_lite/hooks.h"
 #include "mpiexec_lite/link.h"
 #include "mpiexec_lite/noise.h"
 #include "mpiexec_lite/spread.h"
@@ -55,11 +56,14 @@ struct remote {
     const struct host *where;
     enum remote_state state;
     enum proxy_where  how;
-    pid_t             pid;               /* of the launcher program; 0: none */
+    struct remote    *leader;            /* whose launcher program starts this one as well;
+                                            mostly itself */
+    int               together;          /* of a leader: those that have not ended */
+    pid_t             pid;               /* of a leader's launcher program; 0: none */
     int               status;            /* its wait status, once it has ended */
     struct link      *link;              /* owned; NULL: none */
     struct peer      *peer;              /* owned */
-    int               errors;            /* its stderr; -1: none */
+    int               errors;            /* a leader's: stderr of that; -1: none */
     ev_io             on_errors;
     ev_timer          timer;
     struct buf        words;             /* owned: what it said on stderr last */
@@ -93,7 +97,8 @@ int  remotes_launch(struct remotes *rs, int first, int n);
 int  remotes_add(struct remotes *rs, int position, int n);
 /* Kill and reap all descendants but these and what is theirs; of those that name their
  * job (PMI_JOBID) only the ones of this job, NULL: any.  How many are left. */
-int  remotes_sweep(struct remotes *rs, const char *jobid, double seconds);
+int  remotes_sweep(struct remotes *rs, const struct all_hooks *hooks, const char *jobid,
+                   double seconds);
 /* A child has ended; false if it is none of these. */
 bool remotes_reaped(struct remotes *rs, pid_t pid, int wstatus);
 

@@ -4,6 +4,8 @@
 
 #include "mpiexec_lite/guard.h"
 #include "mpiexec_lite/launch.h"
+#include "mpiexec_lite/launchers.h"
+#include "mpiexec_lite/ranges.h"
 #include "mpiexec_lite/stage.h"
 
 #include <errno.h>
@@ -23,8 +25,9 @@ enum { WORDS_MAX = 8192 };
 
 /* --- what it says on stderr -------------------------------------------- */
 
-const char *remote_last_words(struct remote *r)
+const char *remote_last_words(struct remote *any)
 {
+    struct remote *r = any->leader;
     char *text = r->words.len ? buf_bytes(&r->words) : NULL, *nl;
 
     if (!text)
@@ -37,15 +40,25 @@ const char *remote_last_words(struct remote *r)
     return text;
 }
 
-void remote_show_words(struct remote *r, bool all)
+static bool is_idle(const struct launcher_way *way, const char *line, size_t len)
 {
+    return way->idle && memmem(line, len, way->idle, strlen(way->idle));
+}
+
+void remote_show_words(struct remote *any, bool all)
+{
+    struct remote *r = any->leader;
+    const struct launch_options *o = &r->all->args.plan->remote;
+    const struct launcher_way *way = launcher_way(o->launcher);
+    const char *who = way->together ? launcher_program(o) : r->where->name;
     char *nl;
 
     while (r->words.len &&
            ((nl = memchr(buf_bytes(&r->words), '\n', r->words.len)) || all)) {
         size_t n = nl ? (size_t)(nl - buf_bytes(&r->words)) + 1 : r->words.len;
 
-        noise_add(&r->all->noise, r->where->name, buf_bytes(&r->words), n);
+        if (!is_idle(way, buf_bytes(&r->words), n))
+            noise_add(&r->all->noise, who, buf_bytes(&r->words), n);
         buf_consume(&r->words, n);
     }
 }
@@ -59,8 +72,9 @@ void remote_close_words(struct remote *r)
     r->errors = -1;
 }
 
-bool remote_read_words(struct remote *r)
+bool remote_read_words(struct remote *any)
 {
+    struct remote *r = any->leader;
     char data[2048];
     ssize_t n = r->errors < 0 ? 0 : read(r->errors, data, sizeof data);
 
@@ -214,16 +228,33 @@ static int print_command(const struct remotes_args *a, const struct strlist *arg
     return rc;
 }
 
-/* The program for one host; with manual only its words. */
+/* The hosts that the program of this one starts. */
+static const char *nodes_of(const struct remote *r, struct ranges *to)
+{
+    const struct remotes *rs = r->all;
+
+    for (int i = 0; i < rs->n; i++)
+        if (rs->v[i]->leader == r)
+            ranges_add(to, rs->v[i]->where->name);
+    return ranges_text(to);
+}
+
+/* The program for one host, or for all; with manual only its words. */
 static int run_command(struct remote *r, const struct ends *theirs, struct err *e)
 {
     const struct remotes_args *a = &r->all->args;
     const struct launch_options *o = &a->plan->remote;
-    struct spread_call call = { a->connect, a->job, r->position };
+    struct spread_call call = { a->connect, a->job, r->position, NULL, r->together };
     struct strlist argv = { 0 };
-    int rc = spread_command(o, r->where, r->how, a->proxy, r->all->staging,
-                            a->connect ? &call : NULL, &argv, e);
+    struct ranges nodes = { 0 };
+    int rc = 0;
 
+    if (launcher_way(o->launcher)->together && !(call.nodes = nodes_of(r, &nodes)))
+        rc = err_set(e, ERR_NOMEM, "no memory for a list of hosts");
+    if (rc == 0)
+        rc = spread_command(o, r->where, r->how, a->proxy, r->all->staging,
+                            a->connect ? &call : NULL, &argv, e);
+    ranges_clear(&nodes);
     if (rc == 0 && o->launcher == LAUNCHER_MANUAL) {
         rc = print_command(a, &argv, e);
     } else if (rc == 0) {
@@ -257,7 +288,7 @@ static int start_stream(struct remote *r, struct err *e)
     if ((forks ? make_socket(&theirs, &in, &out)
                : make_pipes(&theirs, &in, &out, &r->errors)) < 0)
         return err_set(e, ERR_OTHER, "descriptors: %s", strerror(errno));
-    rc = forks && !o->proxy ? fork_proxy(r, &theirs, e) : run_command(r, &theirs, e);
+    rc = forks && !o->proxy && !o->wrapper.n ? fork_proxy(r, &theirs, e) : run_command(r, &theirs, e);
     close_ends(&theirs);
     if (remote_link(r, in, out, e) < 0)
         return -1;

@@ -3,28 +3,21 @@
 #include "mpiexec_lite/remote_impl.h"
 
 #include "mpiexec_lite/fatal.h"
+#include "mpiexec_lite/launchers.h"
 #include "mpiexec_lite/sweep.h"
 #include "wire/limits.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* --- starting ---------------------------------------------------------- */
 
-static void start_one(struct remote *r)
+static void expect(struct remote *r)
 {
     struct remotes *rs = r->all;
-    struct err e = { 0 };
-    char text[400];
 
-    r->state = REMOTE_STARTING;
-    rs->starting++;
-    if (remote_start(r, &e) < 0) {
-        snprintf(text, sizeof text, "%s: %s", r->where->name, e.text);
-        remote_failed(r, text);
-        return;
-    }
     ev_timer_stop(rs->args.loop, &r->timer);
     if (rs->args.plan->remote.launcher == LAUNCHER_MANUAL)
         return;                          /* a person is not hurried */
@@ -32,9 +25,45 @@ static void start_one(struct remote *r)
     ev_timer_start(rs->args.loop, &r->timer);
 }
 
+/* n of them, by one program. */
+static void start(struct remote **v, int n)
+{
+    struct remotes *rs = v[0]->all;
+    struct err e = { 0 };
+    char text[400];
+
+    for (int i = 0; i < n; i++) {
+        v[i]->leader = v[0];
+        v[i]->state = REMOTE_STARTING;
+    }
+    v[0]->together = n;
+    rs->starting += n;
+    if (remote_start(v[0], &e) == 0) {
+        for (int i = 0; i < n; i++)
+            expect(v[i]);
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        snprintf(text, sizeof text, "%s: %s", v[i]->where->name, e.text);
+        remote_failed(v[i], text);
+    }
+}
+
 static bool may_start(const struct remotes *rs)
 {
     return !rs->ending && rs->starting < rs->args.plan->remote.window;
+}
+
+/* How many that are to be started next one program can start. */
+static int waiting(const struct remotes *rs)
+{
+    bool together = launcher_way(rs->args.plan->remote.launcher)->together;
+    int n = 0;
+
+    while (rs->next + n < rs->n && rs->v[rs->next + n]->state == REMOTE_WAITING &&
+           (together || n < 1))
+        n++;
+    return n;
 }
 
 void remotes_start_more(struct remotes *rs)
@@ -42,10 +71,12 @@ void remotes_start_more(struct remotes *rs)
     bool manual = rs->args.plan->remote.launcher == LAUNCHER_MANUAL && rs->next < rs->n;
 
     while (rs->next < rs->n && (manual || may_start(rs))) {
-        struct remote *r = rs->v[rs->next++];
+        struct remote **from = &rs->v[rs->next];
+        int n = waiting(rs);
 
-        if (r->state == REMOTE_WAITING)  /* else it is not wanted any more */
-            start_one(r);
+        rs->next += n ? n : 1;           /* 0: that one is not wanted any more */
+        if (n)
+            start(from, n);
     }
     if (manual)
         rs->args.ops->print(rs->args.host, "HYDRA_LAUNCH_END");
@@ -67,7 +98,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *w, int revents)
 
     (void)revents;
     if (r->state == REMOTE_WAITING && may_start(rs)) {
-        start_one(r);
+        start(&r, 1);
     } else if (r->state == REMOTE_WAITING) {
         ev_timer_set(w, 0.05, 0.);
         ev_timer_start(loop, w);
@@ -76,7 +107,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *w, int revents)
             ;
         snprintf(text, sizeof text, "%s: no answer within %g s (is it up, or does a login script "
                  "there wait for input?)%s%s", r->where->name, rs->args.plan->remote.patience,
-                 r->words.len ? ": " : "", remote_last_words(r));
+                 r->leader->words.len ? ": " : "", remote_last_words(r));
         remote_failed(r, text);
         remotes_start_more(rs);
     } else if (r->cut) {
@@ -107,7 +138,8 @@ static int add(struct remotes *rs, int position)
         free(r);
         return -1;
     }
-    *r = (struct remote){ .all = rs, .position = position, .errors = -1 };
+    *r = (struct remote){ .all = rs, .position = position, .leader = r, .together = 1,
+                          .errors = -1 };
     ev_timer_init(&r->timer, on_timer, 0., 0.);
     r->timer.data = r;
     rs->v[rs->n++] = r;
@@ -141,6 +173,28 @@ int remotes_add(struct remotes *rs, int position, int n)
 
 /* --- their processes --------------------------------------------------- */
 
+/* The program has failed: whom it was to start, and who has not called, will not; and if the
+ * others end now (Slurm ends a step whose srun is gone), that is why. */
+static void give_up(struct remote *leader, int wstatus)
+{
+    struct remotes *rs = leader->all;
+    const struct launch_options *o = &rs->args.plan->remote;
+    const char *name = launcher_way(o->launcher)->together ? launcher_program(o) : NULL;
+
+    for (int i = 0; i < rs->n; i++) {
+        struct remote *r = rs->v[i];
+
+        if (r->leader != leader)
+            continue;
+        if (r->state == REMOTE_STARTING && !r->link)
+            remote_over(r);
+        else if (r->state == REMOTE_UP && name)
+            snprintf(r->why, sizeof r->why, "%.60s has ended (%s %d)", name, WIFSIGNALED(wstatus) ?
+                     "signal" : "exit", WIFSIGNALED(wstatus) ? WTERMSIG(wstatus) :
+                                                               WEXITSTATUS(wstatus));
+    }
+}
+
 bool remotes_reaped(struct remotes *rs, pid_t pid, int wstatus)
 {
     for (int i = 0; i < rs->n; i++) {
@@ -152,23 +206,26 @@ bool remotes_reaped(struct remotes *rs, pid_t pid, int wstatus)
         r->status = wstatus;
         if (r->cut && r->state != REMOTE_ENDED && r->state != REMOTE_WAITING)
             remote_over(r);
-        else if (r->state == REMOTE_STARTING && !r->link && wstatus)
-            remote_over(r);              /* tcp: it will not call */
+        if (wstatus)
+            give_up(r, wstatus);
         remotes_start_more(rs);
         return true;
     }
     return false;
 }
 
-int remotes_sweep(struct remotes *rs, const char *jobid, double seconds)
+int remotes_sweep(struct remotes *rs, const struct all_hooks *hooks, const char *jobid,
+                  double seconds)
 {
-    pid_t *pids = calloc((size_t)rs->n + 1, sizeof *pids);
-    size_t n = 0;
+    size_t most = (size_t)rs->n + all_hooks_pids(hooks, NULL, 0), n = 0;
+    pid_t *pids = calloc(most + 1, sizeof *pids);
     int left;
 
     for (int i = 0; pids && i < rs->n; i++)
         if (rs->v[i]->pid)
             pids[n++] = rs->v[i]->pid;
+    if (pids)
+        n += all_hooks_pids(hooks, pids + n, most - n);
     left = pids ? sweep_but(seconds, pids, n, jobid) : 1;
     free(pids);
     return left;

@@ -120,7 +120,7 @@ static int op_servers(void *host, uid_t uid, struct rendezvous **list)
 
     if (!t->all->args.system)
         return find_all(list, NULL);
-    g.n = rendezvous_list(true, list, NULL);
+    g.n = rendezvous_list(true, NULL, list, NULL);
     g.list = g.n < 0 ? NULL : reallocarray(*list, RENDEZVOUS_MOST, sizeof *g.list);
     if (!g.list) {
         free(*list);

@@ -84,6 +84,7 @@ static int make_main(struct root *r, struct err *e)
     j->programs = (char **)r->args->programs;
     j->bundle = (struct bundle){ .plan = *r->plan, .place = *r->args->place, .cwd = r->cwd,
                                  .jobid = r->jobid, .trace = r->node.args.trace,
+                                 .timeline = r->node.args.timeline,
                                  .umask = umask(0) };
     umask((mode_t)j->bundle.umask);
     j->bundle.envs = calloc(r->plan->napps, sizeof *j->bundle.envs);
@@ -130,7 +131,8 @@ static int prepare_node(struct root *r, struct err *e)
     const struct plan *p = r->plan;
     struct node_args args = { .plan = p, .index = own_node(p), .hostname = r->hostname,
                               .user = &r->user,
-                              .trace = r->args->trace >= 0 || p->verbose >= 3 };
+                              .trace = r->args->trace >= 0 || p->verbose >= 3,
+                              .timeline = p->timeline != NULL };
     char machine[MACHINE_TEXT];
     unsigned random;
 
@@ -163,6 +165,7 @@ static int prepare(struct root *r, struct err *e)
         return err_set(e, ERR_OTHER, "cannot set up: %s", strerror(errno));
     control_init(&r->control, r->args->control, &root_control_ops, r);
     if (root_places_init(r, e) < 0 || prepare_node(r, e) < 0 || make_main(r, e) < 0 ||
+        root_timeline_init(r, e) < 0 ||
         (!root_is_alone(r) && root_write_bundle(r, r->plan, e) < 0) || root_input_init(r, e) < 0 ||
         root_names_init(r, e) < 0 || root_ext_init(r, e) < 0)
         return -1;
@@ -175,23 +178,25 @@ static int prepare(struct root *r, struct err *e)
 
 static void run(struct root *r)
 {
-    struct err e = { 0 };
-
     if (root_is_alone(r))
         root_say(r, 1, "job %s on %s: size %d", r->jobid, r->hostname,
                  r->main->launch.size);
     else
         root_say(r, 1, "job %s: size %d, hosts %zu", r->jobid, r->main->launch.size,
                  r->plan->nhosts);
-    if (root_spread_init(r, &e) < 0)
-        root_broken(r, EXIT_LAUNCHER, e.text);
+    root_setup_main(r);
     ev_run(r->loop, 0);
 }
 
 /* Nothing stays: daemons of ranks go last; where the front end is gone, all goes. */
 static void clean_up(struct root *r)
 {
-    if (sweep_any() && sweep_all(SWEEP_TIME) > 0)
+    int left = sweep_any() ? sweep_all(SWEEP_TIME) : 0;
+
+    if (!r->front_gone)
+        root_timeline_write(r);
+    root_card_show(r, left);
+    if (left > 0)
         fatal("cleanup incomplete: a process could not be killed", 0);
     if (r->front_gone)
         r->status = EXIT_LAUNCHER;
@@ -207,13 +212,17 @@ static void clear(struct root *r)
     callback_free(r->callback);
     for (size_t a = 0; r->main && r->main->bundle.envs && a < r->plan->napps; a++)
         strlist_clear(&r->main->bundle.envs[a]);
-    if (r->main)
+    if (r->main) {
         free(r->main->bundle.envs);
+        setup_free_text(r->main->bundle.setup);
+    }
     while ((j = TAILQ_FIRST(&r->jobs))) {
         if (!j->done && j->crew.job)     /* cut off */
             job_failed(j->crew.job, EXIT_LAUNCHER);
         root_job_free(j);
     }
+    root_records_clear(r);
+    root_timeline_clear(r);
     root_foreign_clear(r);
     root_debug_clear(r);
     root_ext_clear(r);
@@ -224,6 +233,7 @@ static void clear(struct root *r)
     places_clear(&r->places);
     control_clear(&r->control);
     buf_clear(&r->bundle);
+    buf_clear(&r->card);
     for (int i = 0; r->at && i < r->servers; i++)
         free(r->at[i].why);
     free(r->at);
@@ -245,6 +255,7 @@ int root_run(const struct root_args *args)
     r->plan = args->plan;
     r->user = *args->user;
     TAILQ_INIT(&r->jobs);
+    TAILQ_INIT(&r->records);
     TAILQ_INIT(&r->timers);
     TAILQ_INIT(&r->surveys);
     if (prepare(r, &e) < 0) {

@@ -22,6 +22,7 @@ struct root_args {
     int                control;      /* socket to the front end */
     int                input;        /* the stdin that a rank gets itself; -1: forwarded */
     int                trace;        /* descriptor of the wire trace, or -1 */
+    int                timeline;     /* descriptor of the timeline, or -1 */
     pid_t              program;      /* that runs already and is the only rank; 0: none */
 };
 

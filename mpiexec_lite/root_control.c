@@ -5,6 +5,39 @@
 
 #include <string.h>
 
+/* With the NUL behind it. */
+static void add_text(struct buf *b, const char *text)
+{
+    buf_add(b, text ? text : "", text ? strlen(text) + 1 : 1);
+}
+
+static bool send_cleanup(struct link *link, int position, int number, int rank,
+                         const struct ext_cleanup *x)
+{
+    struct buf texts = BUF_INIT;
+    struct msg m;
+    bool good;
+
+    msg_init(&m);
+    msg_start(&m, "cleanup");
+    msg_int(&m, "position", position);
+    msg_int(&m, "number", number);
+    msg_int(&m, "rank", rank);
+    msg_int(&m, "whole", x->whole_job);
+    msg_int(&m, "recursive", x->recursive);
+    msg_int(&m, "empty", x->empty);
+    msg_int(&m, "leave-top", x->leave_top);
+    add_text(&texts, x->files);
+    add_text(&texts, x->folders);
+    add_text(&texts, x->ignore);
+    good = !texts.failed;
+    if (good)
+        link_message(link, LINK_CONTROL, &m, buf_bytes(&texts), texts.len, NULL);
+    buf_clear(&texts);
+    msg_clear(&m);
+    return good;
+}
+
 struct root_job *root_job_by_id(struct root *r, const char *id)
 {
     struct root_job *j;
@@ -13,6 +46,21 @@ struct root_job *root_job_by_id(struct root *r, const char *id)
         if (!strcmp(j->bundle.jobid, id))
             return j;
     return NULL;
+}
+
+/* To the node of the rank that has asked for it; where the way there is lost, so is the rank. */
+bool root_cleanup(void *host, const char *job, int rank, const struct ext_cleanup *x)
+{
+    struct root *r = host;
+    struct root_job *j = root_job_by_id(r, job);
+    int node = j && j->started && rank < j->launch.size ? placement_node(&j->bundle.place, rank) : -1;
+    int at = node < 0 ? -1 : r->positions[node];
+    struct remote *to = at > 0 ? remotes_towards(&r->below, at) : NULL;
+
+    if (at == 0)
+        return crew_cleanup(&j->crew, rank, x->whole_job, &(struct erase){
+            x->files, x->folders, x->ignore, x->recursive, x->empty, x->leave_top }) == 0;
+    return to && to->state == REMOTE_UP && send_cleanup(to->link, at, j->number, rank, x);
 }
 
 bool root_order(void *host, const char *job, int rank, const struct ext_order *order)
@@ -28,6 +76,8 @@ bool root_order(void *host, const char *job, int rank, const struct ext_order *o
         return false;
     if (rank >= 0 && (!j->launch.ranks[rank].pid || j->launch.ranks[rank].ended))
         return false;
+    if (order->kind == EXT_RESUME && rank < 0)
+        root_debug_release_job(j);
     launch_order(&j->launch, root_now(r), rank, orders[order->kind], order->signo, order->who);
     return true;
 }

@@ -44,7 +44,7 @@ void root_debug_launched(struct root_job *j)
 
     if (j->number || plan_is_single(r->plan))
         return;
-    if (r->plan->hold != HOLD_NONE) {
+    if (r->plan->debugged) {
         survey(r);
         return;
     }
@@ -80,19 +80,25 @@ void root_debug_rows(void *host, int from)
         send_row(r, i);
 }
 
+void root_debug_release_job(struct root_job *j)
+{
+    if (j->bundle.plan.hold == HOLD_NONE)
+        return;
+    crew_release(&j->crew);
+    root_send(j, "release", NULL, 0, NULL, 0);
+}
+
 void root_debug_release(void *host)
 {
     struct root *r = host;
 
-    if (!r->main)
-        return;
-    crew_release(&r->main->crew);
-    root_send(r->main, "release", NULL, 0, NULL, 0);
+    if (r->main)
+        root_debug_release_job(r->main);
 }
 
 void root_debug_aborted(struct root_job *j, const char *text)
 {
-    if (!j->number && j->root->plan->hold != HOLD_NONE)
+    if (!j->number && j->root->plan->debugged)
         control_send_abort(&j->root->control, text);
 }
 

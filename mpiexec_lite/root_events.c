@@ -2,6 +2,7 @@
  * those who have asked for events, in the order in which it happens. */
 #include "mpiexec_lite/root_impl.h"
 
+#include "mpiexec_lite/rank_states.h"
 #include "pmix_ext/ext.h"
 
 #include <stdio.h>
@@ -22,9 +23,7 @@ static bool lives(const struct root_job *j, int rank)
 void root_rank_ended(struct root_job *j, int rank, int wstatus)
 {
     const struct rank_state *s = &j->launch.ranks[rank];
-    struct ext_end how = { .wstatus = wstatus, .inside = s->pmi == PMI_INSIDE,
-                           .aborted = s->aborted,
-                           .commanded = s->commanded || j->launch.ending };
+    struct ext_end how = rank_end(s, wstatus, j->launch.ending);
     struct ext_rank r = who(j, rank);
 
     if (!lives(j, rank))

@@ -62,7 +62,7 @@ static int op_servers(void *host, uid_t uid, struct rendezvous **list)
 static const struct ext_ops ext_ops = {
     .hostname = op_hostname, .now = op_now, .facts = &root_facts,
     .watch = root_watch_output, .output_room = root_output_room, .push = root_push, .log = op_log,
-    .order = root_order, .look = root_look, .servers = op_servers,
+    .order = root_order, .look = root_look, .cleanup = root_cleanup, .servers = op_servers,
 };
 
 int root_ext_init(struct root *r, struct err *e)

@@ -3,43 +3,12 @@
 #include "mpiexec_lite/root_impl.h"
 
 #include "mpiexec_lite/census.h"
+#include "mpiexec_lite/rank_states.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
-/* --- states ------------------------------------------------------------ */
-
-pmix_proc_state_t root_facts_state(pid_t pid, enum pmi_phase pmi)
-{
-    if (!pid)
-        return PMIX_PROC_STATE_LAUNCH_UNDERWAY;
-    return pmi == PMI_INSIDE ? PMIX_PROC_STATE_CONNECTED : PMIX_PROC_STATE_RUNNING;
-}
-
-static pmix_proc_state_t ended_state(const struct rank_state *r)
-{
-    if (r->lost)
-        return PMIX_PROC_STATE_COMM_FAILED;
-    if (r->aborted)
-        return PMIX_PROC_STATE_CALLED_ABORT;
-    if (WIFSIGNALED(r->wstatus))
-        return r->followed ? PMIX_PROC_STATE_KILLED_BY_CMD : PMIX_PROC_STATE_ABORTED_BY_SIG;
-    if (WEXITSTATUS(r->wstatus))
-        return PMIX_PROC_STATE_TERM_NON_ZERO;
-    return r->pmi == PMI_INSIDE ? PMIX_PROC_STATE_TERM_WO_SYNC : PMIX_PROC_STATE_TERMINATED;
-}
-
-static pmix_proc_state_t state_of(const struct root_job *j, const struct rank_state *r)
-{
-    if (r->ended)
-        return ended_state(r);
-    if (r->unstarted)
-        return PMIX_PROC_STATE_FAILED_TO_START;
-    if (r->pid)
-        return root_facts_state(r->pid > 0 ? r->pid : 0, r->pmi);
-    return j->launch.ending ? PMIX_PROC_STATE_FAILED_TO_LAUNCH : PMIX_PROC_STATE_PREPPED;
-}
+/* --- a job's status ---------------------------------------------------- */
 
 static bool any_aborted(const struct launch *l)
 {
@@ -68,12 +37,11 @@ static pmix_status_t job_status(const struct launch *l)
 
 /* --- facts ------------------------------------------------------------- */
 
-static bool fact_job(void *host, size_t i, struct fact_job *out)
+static bool describe(struct root *r, struct root_jobs *jobs, size_t i, struct fact_job *out)
 {
-    struct root *r = host;
     struct root_job *j;
 
-    TAILQ_FOREACH(j, &r->jobs, in_root)
+    TAILQ_FOREACH(j, jobs, in_root)
         if (j->launch.ranks && !i--)
             break;
     if (!j)
@@ -85,9 +53,29 @@ static bool fact_job(void *host, size_t i, struct fact_job *out)
                               .napps = (int)j->bundle.plan.napps,
                               .nruns = j->bundle.place.nruns, .began = j->since,
                               .ending = j->launch.ending, .status = job_status(&j->launch) };
-    if (j->launch.deadline > 0)
+    if (j->recorded) {
+        out->ended = j->ended_at;
+        out->exit_code = j->exit_code;
+        if (j->exit_code && !j->launch.ending)
+            out->status = PMIX_ERR_JOB_NON_ZERO_TERM;
+    } else if (j->launch.deadline > 0) {
         out->remaining = j->launch.deadline - root_now(r);
+    }
     return true;
+}
+
+static bool fact_job(void *host, size_t i, struct fact_job *out)
+{
+    struct root *r = host;
+
+    return describe(r, &r->jobs, i, out);
+}
+
+static bool fact_ended(void *host, size_t i, struct fact_job *out)
+{
+    struct root *r = host;
+
+    return describe(r, &r->records, i, out);
 }
 
 static bool fact_run(void *host, const void *job, size_t i, struct fact_run *out)
@@ -108,9 +96,9 @@ static void fact_rank(void *host, const void *job, int rank, struct fact_rank *o
     const struct rank_state *s = &j->launch.ranks[rank];
 
     (void)host;
-    *out = (struct fact_rank){ .pid = s->pid > 0 ? s->pid : 0, .state = state_of(j, s),
+    *out = (struct fact_rank){ .pid = s->pid > 0 ? s->pid : 0, .state = rank_state_of(s, j->launch.ending),
                                .ended = s->ended,
-                               .here = crew_rank((struct crew *)(uintptr_t)&j->crew, rank) };
+                               .here = !j->recorded && crew_rank((struct crew *)(uintptr_t)&j->crew, rank) };
     if (s->ended)
         out->exit_code = s->forgiven ? s->code : shell_status(s->wstatus);
 }
@@ -124,11 +112,13 @@ static struct known *known(struct root_job *j, size_t app)
     struct buf dir = BUF_INIT;
     struct known *k;
 
-    if (!j->known)
+    if (!j->known && !j->recorded)
         j->known = calloc(j->bundle.plan.napps, sizeof *j->known);
     if (!j->known)
         return NULL;
     k = &j->known[app];
+    if (j->recorded)
+        return k;
     if (!k->path && !plan_is_single(&j->bundle.plan))
         k->path = crew_path(&j->crew, app, cwd);
     if (!k->wdir) {
@@ -175,8 +165,18 @@ static bool fact_node(void *host, int i, struct fact_node *out)
     return true;
 }
 
+static const pmix_value_t *fact_said(void *host, const void *job, const char *key)
+{
+    const struct root_job *j = job;
+    const pmix_info_t *info = info_find(&j->crew.setup.infos, key);
+
+    (void)host;
+    return info && !setup_is_env(info) ? &info->value : NULL;
+}
+
 const struct fact_ops root_facts = {
-    .job = fact_job, .run = fact_run, .app = fact_app, .node = fact_node, .rank = fact_rank,
+    .job = fact_job, .ended = fact_ended, .run = fact_run, .app = fact_app, .node = fact_node,
+    .rank = fact_rank, .said = fact_said,
     .survey = root_survey, .survey_stop = root_survey_stop,
 };
 
@@ -186,6 +186,12 @@ void root_facts_program(struct root_job *j, size_t app, const char *path, size_t
 
     if (k && !k->path && !memchr(path, '\0', len))
         k->path = strndup(path, len);
+}
+
+void root_facts_settle(struct root_job *j)
+{
+    for (size_t a = 0; a < j->bundle.plan.napps; a++)
+        known(j, a);
 }
 
 void root_facts_clear(struct root_job *j)

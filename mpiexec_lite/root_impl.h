@@ -1,11 +1,12 @@
 /* root_impl.h - what the root's source files share: root.c (set-up and end, words for the
  * user), root_loop.c (the loop, signals, the end of the run), root_job.c (a job from its
- * start to its end), root_new.c (jobs that ranks start), root_single.c (a program that runs
+ * start to its end), root_new.c (jobs that ranks start), root_setup.c (set-up providers), root_single.c (a program that runs
  * already), root_hosts.c (hosts that come later), root_names.c (names beyond this launcher),
  * root_foreign.c (jobs of other launchers), root_facts.c and root_survey.c (what extended commands
  * ask about jobs and their processes), root_node.c (ranks of this host and all output),
  * root_spread.c (bringing up the servers of other nodes), root_tree.c (these servers),
- * root_told.c (what they tell), root_input.c (stdin), root_ext.c (extended commands, tools),
+ * root_told.c (what they tell), root_card.c (the last words of a run
+ * that has failed), root_timeline.c (what was when), root_input.c (stdin), root_ext.c (extended commands, tools),
  * root_iof.c and root_push.c (tools that read along what ranks write, and feed them), root_events.c (who is told what
  * becomes of jobs), root_control.c (orders of tools), root_look.c (looks at files) and root_debug.c (what a
  * debugger of the launcher sees). */
@@ -31,6 +32,7 @@ enum position_state { AT_AWAY, AT_CONNECTED, AT_READY };
 struct position {                /* a server of the tree */
     enum position_state state;
     bool     lost;
+    bool     counted;            /* it has said how many processes are left there */
     bool     reads;              /* ranks there read stdin */
     int      machine;            /* what kind it is: of root.machines */
     size_t   taken;              /* bytes of stdin that they have taken */
@@ -40,6 +42,7 @@ struct position {                /* a server of the tree */
 struct job_at {                  /* a job's part at a position */
     bool     loud;               /* more output of its ranks may come */
     bool     starts;             /* it has not said yet that it has started its ranks */
+    bool     hooked;             /* providers there have not ended their work */
     bool     reads;              /* ranks there read what is pushed */
     size_t   owed;               /* bytes of that on their way */
 };
@@ -48,12 +51,15 @@ struct root_job {
     TAILQ_ENTRY(root_job) in_root;
     struct root      *root;      /* borrowed */
     int               number;    /* 0: of the command line */
+    void            (*set_up)(struct root_job *j, const char *why);      /* who asked for it */
     struct bundle     bundle;    /* the job; owned, but for what number 0 has lent */
     char            **programs;  /* owned; by block, NULL where no rank is here */
     struct crew       crew;      /* the ranks of this host */
     struct launch     launch;
     struct job_at    *at;        /* owned; by position */
-    int               loud, starts;      /* how many positions are */
+    int               loud, starts, hooked;      /* how many positions are */
+    struct hooks     *application;       /* owned: setup-application; NULL: none */
+    struct strlist    takers;    /* owned: providers that take part on nodes */
     struct spawn     *spawn;     /* who waits to hear that it runs; NULL: nobody */
     struct starting   starting;  /* what is to be heard */
     struct err        missing;   /* why the first of them does not run */
@@ -64,12 +70,18 @@ struct root_job {
     bool              sent;      /* other servers know of it */
     bool              alone;     /* a tool has started it: its status is not the launcher's */
     bool              closing_streams, followed, done;
+    bool              recorded;  /* it is in root's records */
+    double            ended_at;  /* then: when, s since 1970 */
+    int               exit_code; /* and its status as a whole */
     struct known {
         char *path, *wdir;       /* owned; of a block: its program, absolute; NULL: not yet */
     }                *known;     /* owned; by block */
     int               parent_rank;       /* who has started it */
     unsigned          offset;    /* ranks of all jobs before */
     double            since;     /* when it was started, s since 1970; 0: not yet */
+    double            began;     /* when it was started, by root_now */
+    struct far_blame *blames;    /* owned: root_card.c */
+    int               nblames;
     double            over, ended;       /* when the last rank ended, and when that, or a
                                             cause after it, was a failure; 0: not yet */
 };
@@ -77,11 +89,14 @@ TAILQ_HEAD(root_jobs, root_job);
 
 struct asked {                   /* a job that is to be started */
     struct spawn *spawn;
-    bool          waits;         /* for hosts */
+    struct root_job *job;        /* owned: the same, once providers are asked; else NULL */
+    bool          waits;         /* for hosts, or providers */
 };
 
 struct root_timer;
 TAILQ_HEAD(root_timers, root_timer);
+struct far_blame;
+struct root_timeline;
 struct root_survey;
 TAILQ_HEAD(root_surveys, root_survey);
 
@@ -92,6 +107,8 @@ struct root {
     struct node       node;      /* this host's part */
     struct places     places;
     struct root_jobs  jobs;
+    struct root_jobs  records;   /* of jobs that have ended; the latest last */
+    size_t            nrecords, record_ranks;
     struct root_job  *main;      /* of the command line; one of them */
     int               numbers;   /* the last number of a job */
     unsigned          offset;    /* ranks of all jobs so far */
@@ -140,6 +157,9 @@ struct root {
     double            began, first_up;   /* when; the first other server was there */
     double            give_up;   /* when hosts whose ranks live are given up; 0: not set */
     double            finish_by; /* when the other servers have had time enough to end */
+    struct root_timeline *timeline;      /* NULL: there is to be none */
+    struct buf        card;      /* owned: of the first job that has failed */
+    bool              receipt;   /* what is left is to be told */
     int               left;      /* processes that they could not kill */
     int               status;    /* exit status, once concluded; before: of a job that a rank
                                     has started */
@@ -170,6 +190,7 @@ void root_watch(struct root *r);                 /* all that the loop waits for 
 struct root_job *root_job_new(struct root *r, int number, struct err *e);
 /* Its launch, crew and output, from its bundle.  0, or -1 and e. */
 int  root_job_init(struct root_job *j, struct err *e);
+void root_job_close(struct root_job *j);          /* what only one that runs needs */
 void root_job_free(struct root_job *j);
 struct root_job *root_job_find(struct root *r, int number);      /* or NULL */
 struct root_job *root_job_of(const struct crew *c);
@@ -205,15 +226,41 @@ void root_job_tried(struct root_job *j, int position);
 void root_events_look(struct root_job *j);       /* all of it may have been started */
 void root_events_ended(struct root_job *j);      /* nothing is left of it */
 
+/* root_timeline.c: -timeline; without it none of these does anything */
+int  root_timeline_init(struct root *r, struct err *e);          /* before the bundle */
+void root_timeline_clear(struct root *r);
+/* The server of a host has come, or can start ranks. */
+void root_timeline_host(struct root *r, int position, bool ready);
+void root_timeline_job(struct root_job *j);      /* it starts */
+void root_timeline_finish(struct root *r);       /* before the others are told to */
+/* Messages of a server below. */
+int  root_timeline_clock(struct root *r, int position, const struct msg *m, struct err *e);
+int  root_timeline_moments(struct root *r, int position, const struct msg *m,
+                           const char *payload, size_t len, struct err *e);
+void root_timeline_write(struct root *r);        /* all is over */
+
+/* root_card.c */
+/* What another host knows of a rank that came to a bad end.  0, or -1 and e. */
+int  root_card_blamed(struct root_job *j, int rank, const char *memory, const char *words,
+                      size_t len, struct err *e);
+void root_card_clear(struct root_job *j);
+void root_card_job(struct root_job *j);          /* all of it has ended */
+/* A server has counted what is left there and below. */
+void root_card_counted(struct root *r, int position);
+/* The last words: all is over, and so many processes are left here. */
+void root_card_show(struct root *r, int left);
+
 /* root_control.c */
 struct ext_order;
 struct root_job *root_job_by_id(struct root *r, const char *id);       /* or NULL */
+bool root_cleanup(void *host, const char *job, int rank, const struct ext_cleanup *x);
 bool root_order(void *host, const char *job, int rank, const struct ext_order *order);
 
 /* root_debug.c */
 void root_debug_launched(struct root_job *j);    /* all of it has been started */
 void root_debug_rows(void *host, int from);      /* for control_ops */
 void root_debug_release(void *host);
+void root_debug_release_job(struct root_job *j);
 void root_debug_aborted(struct root_job *j, const char *text);
 void root_debug_clear(struct root *r);           /* before the extended commands */
 
@@ -233,6 +280,22 @@ bool root_host_failed(struct root *r, int position, const char *why);
 bool root_hosts_awaited(const struct root *r);   /* any of them */
 /* None of those that are awaited will come. */
 void root_hosts_refuse(struct root *r, const char *why);
+
+/* root_setup.c */
+/* Have providers asked about a job whose ranks are placed.  0: there are none; 1: `done` is
+ * called, with why if that was in vain; -1 and e. */
+int  root_setup_begin(struct root_job *j, void (*done)(struct root_job *j, const char *why),
+                      struct err *e);
+/* For the job of the command line, which is started afterwards. */
+void root_setup_main(struct root *r);
+/* How a crew of this host fares (node_ops). */
+void root_prepared(void *host, struct crew *c);
+void root_unprepared(void *host, struct crew *c, const char *why, int errnum);
+void root_unhooked(void *host, struct crew *c);
+/* Start the ranks of this host, if providers are through. */
+void root_setup_start(struct root_job *j);
+/* A position has nothing left to do for providers, or is lost. */
+void root_job_unhooked(struct root_job *j, int position);
 
 /* root_new.c */
 void root_ask_again(struct root *r);             /* for those that wait for hosts */
@@ -296,10 +359,13 @@ int  root_take_watched(struct root *r, struct remote *from, const struct msg *m,
 /* root_facts.c */
 extern const struct fact_ops root_facts;
 void root_facts_clear(struct root_job *j);
+/* Find out what only a job that is there can tell: it is about to become a record. */
+void root_facts_settle(struct root_job *j);
+/* root_records.c: a job has ended, and j with it; for a while it can be asked how that was. */
+void root_record(struct root_job *j, int status);
+void root_records_clear(struct root *r);
 /* What a block executes on another host: told once. */
 void root_facts_program(struct root_job *j, size_t app, const char *path, size_t len);
-/* The state of a rank that runs, or is to. */
-pmix_proc_state_t root_facts_state(pid_t pid, enum pmi_phase pmi);
 
 /* root_survey.c */
 int  root_survey(void *host, unsigned id, const void *job, int node, bool usage);

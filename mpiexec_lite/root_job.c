@@ -55,7 +55,8 @@ static int sweep(struct root_job *j)
     struct root *r = j->root;
     bool alone = TAILQ_FIRST(&r->jobs) == j && !TAILQ_NEXT(j, in_root);
 
-    return remotes_sweep(&r->below, alone ? NULL : j->bundle.jobid, SWEEP_TIME);
+    return remotes_sweep(&r->below, &r->node.hooks, alone ? NULL : j->bundle.jobid,
+                         SWEEP_TIME);
 }
 
 /* A rank that KILL did not reach: in another group, or not ours to signal. */
@@ -170,11 +171,13 @@ static int init_at(struct root_job *j, struct err *e)
         struct job_at *at = &j->at[r->positions[place->runs[i].node]];
 
         at->loud = at->starts = true;
+        at->hooked = j->bundle.plan.providers.n > 0;
     }
     for (int i = 1; i < r->servers; i++) {
         j->starts += j->at[i].starts;
         j->at[i].loud = j->at[i].loud || !j->number;
         j->loud += j->at[i].loud;
+        j->hooked += j->at[i].hooked;
     }
     return 0;
 }
@@ -189,7 +192,9 @@ int root_job_init(struct root_job *j, struct err *e)
                               .owner = j };
     struct output_args out = { .places = &r->places, .plan = &b->plan, .job = j->number,
                                .node = r->node.args.index, .hostname = r->hostname,
-                               .buffer = r->node.buffer, .size = NODE_BUFFER };
+                               .buffer = r->node.buffer, .size = NODE_BUFFER,
+                               .wrote = r->node.args.timeline ? crew_wrote : NULL,
+                               .host = &j->crew };
 
     if (init_launch(j, e) < 0 || init_at(j, e) < 0 || crew_init(&j->crew, &r->node, &args, e) < 0)
         return -1;
@@ -199,21 +204,35 @@ int root_job_init(struct root_job *j, struct err *e)
     return j->crew.output ? 0 : -1;
 }
 
+void root_job_close(struct root_job *j)
+{
+    crew_clear(&j->crew);
+    for (size_t a = 0; j->number && a < j->bundle.plan.napps; a++) {
+        if (j->programs)
+            free(j->programs[a]);
+        if (j->bundle.envs)
+            strlist_clear(&j->bundle.envs[a]);
+    }
+    if (j->number)
+        free(j->programs);
+    j->programs = NULL;
+    free(j->at);
+    j->at = NULL;
+    starting_clear(&j->starting);
+}
+
 void root_job_free(struct root_job *j)
 {
+    hooks_free(j->application);
+    strlist_clear(&j->takers);
     root_facts_clear(j);                 /* it is as long as the job has programs */
-    crew_clear(&j->crew);
+    root_job_close(j);
     launch_clear(&j->launch);
     root_facts_clear(j);
-    for (size_t a = 0; j->number && j->programs && a < j->bundle.plan.napps; a++)
-        free(j->programs[a]);
-    if (j->number) {
-        free(j->programs);
+    if (j->number)
         bundle_clear(&j->bundle);
-    }
-    free(j->at);
-    starting_clear(&j->starting);
-    TAILQ_REMOVE(&j->root->jobs, j, in_root);
+    root_card_clear(j);
+    TAILQ_REMOVE(j->recorded ? &j->root->records : &j->root->jobs, j, in_root);
     free(j);
 }
 
@@ -239,6 +258,8 @@ void root_job_start(struct root_job *j)
 
     j->started = true;
     j->since = (double)time(NULL);
+    j->began = root_now(r);
+    root_timeline_job(j);
     j->offset = r->offset;
     r->offset += (unsigned)j->launch.size;
     if (mixed && j->crew.job)
@@ -252,12 +273,10 @@ void root_job_start(struct root_job *j)
         launch_started(&j->launch, i, -1);
     if (!j->number)
         root_send(j, "start", mixed ? "mixed" : NULL, 1, NULL, 0);
-    if ((plan_is_single(&j->bundle.plan) ? root_single_start(j, &e)
-                                         : crew_start(&j->crew, &e)) < 0)
+    if (!plan_is_single(&j->bundle.plan))
+        root_setup_start(j);
+    else if (root_single_start(j, &e) < 0)
         root_broken(r, EXIT_LAUNCHER, e.text);
-    for (int i = 0; i < j->crew.n; i++)          /* after one that could not be started */
-        if (!j->crew.ranks[i].pid && !j->crew.ranks[i].adopted)
-            launch_never_ran(&j->launch, j->crew.ranks[i].rank);
     if (!j->number)
         root_tools_open(r);
     ext_job_started(r->ext, j->bundle.jobid);
@@ -323,6 +342,7 @@ void root_job_lose(struct root_job *j, int position)
     root_job_tried(j, position);
     root_new_started(j, position);
     root_job_quiet(j, position);
+    root_job_unhooked(j, position);
 }
 
 /* --- ended ------------------------------------------------------------- */
@@ -331,6 +351,14 @@ void root_job_lose(struct root_job *j, int position)
 static bool is_quiet(const struct root_job *j)
 {
     return !j->started || (output_ended(j->crew.output) && !j->loud);
+}
+
+/* Providers of every node are through; with a second Ctrl-C nobody waits for them. */
+static bool is_unhooked(struct root_job *j)
+{
+    crew_give_up(&j->crew);              /* unless there were ranks */
+    return j->launch.interrupts > 1 ||
+           (crew_unhooked(&j->crew) && (!j->started || !j->hooked));
 }
 
 /* What the ranks left behind still holds their pipes: it goes now. */
@@ -368,6 +396,8 @@ double root_job_step(struct root_job *j, double now)
         end_leftovers(j);
     if (!is_quiet(j) && now < until + LAST_WORDS)
         return until + LAST_WORDS;
+    if (!is_unhooked(j))
+        return 0;                        /* each hook has its own time */
     j->done = true;
     root_events_ended(j);
     return 0;

@@ -28,6 +28,7 @@ static void finish(struct root *r, double now)
     r->finish_by = now + FINISH_TIME;
     root_progress_end(r);
     remotes_end(&r->below);
+    root_timeline_finish(r);
     root_send_all(r, "finish");
 }
 
@@ -56,6 +57,7 @@ static void conclude(struct root *r)
     int status = launch_status(&j->launch);
 
     r->concluded = true;
+    root_card_job(j);
     if (status)
         r->status = status;
     output_end_far(j->crew.output);
@@ -77,12 +79,16 @@ static void drop_job(struct root_job *j)
     output_end_far(j->crew.output);
     if (r->plan->print_all_exitcodes)
         launch_tell_statuses(&j->launch);
+    root_card_job(j);
     if (!r->status && !j->refused && !j->alone)
         r->status = status;
     root_say(r, 1, "job %s: ended, status %d", j->bundle.jobid, status);
     root_send(j, "job-end", NULL, 0, NULL, 0);
     root_names_end(j);
-    root_job_free(j);
+    if (j->refused)
+        root_job_free(j);                /* it never was */
+    else
+        root_record(j, status);
 }
 
 /* All jobs: when one of them has something to do next. */

@@ -26,6 +26,15 @@ static void refuse(struct spawn *s, const struct spawn_blame *blame, const struc
     free(codes);
 }
 
+/* A job that waits for providers is no other part of the root's business. */
+static void drop_job(struct root *r, struct root_job *j)
+{
+    if (!j)
+        return;
+    TAILQ_INSERT_TAIL(&r->jobs, j, in_root);
+    root_job_free(j);
+}
+
 static void refuse_all(struct spawn *s, const char *text)
 {
     struct err why;
@@ -36,8 +45,12 @@ static void refuse_all(struct spawn *s, const char *text)
 
 void root_refuse_asked(struct root *r, const char *why)
 {
-    while (r->nasked)
-        refuse_all(r->asked[--r->nasked].spawn, why);
+    while (r->nasked) {
+        struct asked *a = &r->asked[--r->nasked];
+
+        refuse_all(a->spawn, why);
+        drop_job(r, a->job);
+    }
 }
 
 /* --- started ----------------------------------------------------------- */
@@ -130,13 +143,14 @@ void root_ask(struct root *r, struct spawn *s)
         r->asked = v;
         r->asked_cap = cap;
     }
-    r->asked[r->nasked++] = (struct asked){ s, false };
+    r->asked[r->nasked++] = (struct asked){ .spawn = s };
 }
 
 void root_ask_again(struct root *r)
 {
     for (size_t i = 0; i < r->nasked; i++)
-        r->asked[i].waits = false;
+        if (!r->asked[i].job)
+            r->asked[i].waits = false;
 }
 
 /* Ranks that live on each host. */
@@ -149,6 +163,9 @@ static long *count_used(struct root *r)
         for (int i = 0; used && i < j->launch.size; i++)
             if (j->launch.ranks[i].pid && !j->launch.ranks[i].ended)
                 used[placement_node(&j->bundle.place, i)]++;
+    for (size_t k = 0; used && k < r->nasked; k++)       /* as good as started */
+        for (int i = 0; r->asked[k].job && i < r->asked[k].job->bundle.place.size; i++)
+            used[placement_node(&r->asked[k].job->bundle.place, i)]++;
     return used;
 }
 
@@ -246,7 +263,7 @@ static int await(struct root_job *j, struct spawn_blame *blame, struct err *e)
                    ? err_set(e, ERR_OTHER, "%s", r->at[position].why)
                    : err_set(e, ERR_OTHER, "%s is lost", r->plan->hosts[run->node].name);
         }
-        if (position)
+        if (position || j->bundle.plan.providers.n)
             starting_await(&j->starting, position);
     }
     return 0;
@@ -258,7 +275,7 @@ static int send_bundle(struct root_job *j, struct err *e)
     struct msg m;
 
     j->sent = true;
-    if (!j->starting.awaited)
+    if (root_is_alone(j->root) || !j->starting.awaited)
         return 0;
     bundle_write(&j->bundle, &bytes);
     if (bytes.failed || bytes.len > LINK_PAYLOAD) {
@@ -285,9 +302,22 @@ static int prepare(struct root_job *j, struct spawn *s, struct spawn_blame *blam
         return -1;
     *blame = (struct spawn_blame){ 0, EAGAIN };
     if (root_job_init(j, e) < 0 || root_push_init(j, e) < 0 || await(j, blame, e) < 0 || crew_check_files(&j->crew, e) < 0 ||
-        crew_add_job(&j->crew, j->bundle.place.size, e) < 0 || spawn_fill(s, j->crew.job, e) < 0)
+        crew_add_job(&j->crew, j->bundle.place.size, e) < 0 ||
+        crew_take_setup(&j->crew, j->bundle.setup, e) < 0 || spawn_fill(s, j->crew.job, e) < 0)
         return -1;
-    return send_bundle(j, e);
+    return crew_set_up(&j->crew, e) < 0 ? -1 : send_bundle(j, e);
+}
+
+/* Providers have spoken: whoever waits for that is looked at again. */
+static void set_up(struct root_job *j, const char *why)
+{
+    struct root *r = j->root;
+
+    if (why)
+        err_set(&j->missing, ERR_OTHER, "%s", why);
+    for (size_t i = 0; i < r->nasked; i++)
+        if (r->asked[i].job == j)
+            r->asked[i].waits = false;
 }
 
 /* 0, or -1; hosts that are not known are added. */
@@ -317,13 +347,20 @@ static bool must_wait(const struct root_job *j)
     return false;
 }
 
-/* 0; 1: it waits for hosts; -1. */
+/* 0; 1: it waits, for hosts or (j->application) for providers; -1. */
 static int make(struct root_job *j, struct root_job *parent, struct spawn *s,
                 struct spawn_blame *blame, struct err *e)
 {
+    int rc;
+
+    if (j->application)                  /* they have been asked */
+        return prepare(j, s, blame, e);
     if (place(j, parent, s, blame, e) < 0)
         return -1;
-    return must_wait(j) ? 1 : prepare(j, s, blame, e);
+    if (must_wait(j))
+        return 1;
+    rc = root_setup_begin(j, set_up, e);
+    return rc ? rc : prepare(j, s, blame, e);
 }
 
 static void start(struct root_job *j, const struct root_job *parent, struct spawn *s)
@@ -343,28 +380,62 @@ static void start(struct root_job *j, const struct root_job *parent, struct spaw
     settle(j);
 }
 
-/* True: it waits. */
-static bool try_start(struct root *r, struct spawn *s, struct root_job *parent)
+/* The job of a request: that which has waited for providers, or a new one.  NULL and e. */
+static struct root_job *job_of(struct root *r, struct asked *a, struct err *e)
 {
-    struct spawn_blame blame = { 0, EAGAIN };
+    struct root_job *j = a->job;
+
+    if (!j)
+        return root_job_new(r, r->numbers + 1, e);
+    a->job = NULL;
+    TAILQ_INSERT_TAIL(&r->jobs, j, in_root);
+    if (!j->missing.code)
+        return j;
+    *e = j->missing;
+    root_job_free(j);
+    return NULL;
+}
+
+/* Nobody else is to see it yet; its number is taken. */
+static void put_aside(struct root *r, struct asked *a, struct root_job *j)
+{
+    TAILQ_REMOVE(&r->jobs, j, in_root);
+    a->job = j;
+    r->numbers = j->number;
+}
+
+static void tell_refused(struct root *r, struct spawn *s, const struct err *e)
+{
+    if (spawn_alone(s))
+        root_say(r, 1, "spawn by a tool: %s", e->text);
+    else
+        root_say(r, 1, "spawn by rank %d: %s", spawn_rank(s), e->text);
+}
+
+/* True: it waits. */
+static bool try_start(struct root *r, struct asked *a, struct root_job *parent)
+{
+    struct spawn_blame blame = { 0, a->job ? EPERM : EAGAIN };
     struct err e = { 0 };
-    struct root_job *j = root_job_new(r, r->numbers + 1, &e);
-    int rc = j ? make(j, parent, s, &blame, &e) : -1;
+    struct root_job *j = job_of(r, a, &e);
+    int rc = j ? make(j, parent, a->spawn, &blame, &e) : -1;
 
     if (rc == 0) {
-        r->numbers++;
-        start(j, parent, s);
+        if (j->number > r->numbers)
+            r->numbers = j->number;
+        start(j, parent, a->spawn);
         return false;
+    }
+    if (rc > 0 && j->application) {
+        put_aside(r, a, j);
+        return true;
     }
     if (j)
         root_job_free(j);
     if (rc > 0)
         return true;
-    if (spawn_alone(s))
-        root_say(r, 1, "spawn by a tool: %s", e.text);
-    else
-        root_say(r, 1, "spawn by rank %d: %s", spawn_rank(s), e.text);
-    refuse(s, &blame, &e);
+    tell_refused(r, a->spawn, &e);
+    refuse(a->spawn, &blame, &e);
     return false;
 }
 
@@ -379,12 +450,14 @@ static struct root_job *parent_of(struct root *r, struct spawn *s)
 }
 
 /* True: it waits. */
-static bool take(struct root *r, struct spawn *s)
+static bool take(struct root *r, struct asked *a)
 {
+    struct spawn *s = a->spawn;
     struct root_job *parent = parent_of(r, s);
 
     if (parent && !parent->launch.ending && !r->concluded)
-        return try_start(r, s, parent);
+        return a->waits || try_start(r, a, parent);
+    drop_job(r, a->job);
     refuse_all(s, spawn_alone(s) ? "the launcher is ending" : "the job that asks is ending");
     return false;
 }
@@ -396,7 +469,8 @@ void root_start_asked(struct root *r)
     for (size_t i = 0; i < r->nasked; i++) {     /* more may come meanwhile */
         struct asked a = r->asked[i];
 
-        a.waits = a.waits || take(r, a.spawn);
+        r->asked[i].job = NULL;                  /* it is a's now */
+        a.waits = (a.waits && !a.job) || take(r, &a);
         if (a.waits)
             r->asked[kept++] = a;
     }

@@ -108,7 +108,8 @@ const struct node_ops root_node_ops = {
     .finalized = finalized, .aborted = aborted, .protocol = protocol, .hung_up = hung_up,
     .ended = rank_ended, .stuck = stuck, .broken = broken, .tell = tell, .trace = trace,
     .spawn = asked, .name = root_names_ask, .timer = root_timer,
-    .introduce = root_introduce,
+    .introduce = root_introduce, .prepared = root_prepared, .unprepared = root_unprepared,
+    .unhooked = root_unhooked,
 };
 
 /* --- output ------------------------------------------------------------ */

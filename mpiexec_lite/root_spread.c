@@ -1,8 +1,12 @@
 /* root_spread.c - bringing up the servers of the other nodes: as a tree or flat, and what
  * a person sees of it. */
+#include "mpiexec_lite/launchers.h"
 #include "mpiexec_lite/root_impl.h"
 
+#include "mpiexec_lite/machine.h"
+
 #include <stdio.h>
+#include <strings.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -67,7 +71,9 @@ static void decide(struct root *r, int width)
     ev_timer_stop(r->loop, &r->trial);
     r->tree.width = r->below.args.tree.width = width;
     n = tree_children(&r->tree, 0, &first);
-    if (crew_add_job(&r->main->crew, r->main->bundle.place.size, &e) < 0) {
+    if (crew_add_job(&r->main->crew, r->main->bundle.place.size, &e) < 0 ||
+        crew_take_setup(&r->main->crew, r->main->bundle.setup, &e) < 0 ||
+        crew_set_up(&r->main->crew, &e) < 0) {
         root_broken(r, EXIT_LAUNCHER, e.text);
         return;
     }
@@ -159,14 +165,12 @@ static const struct callback_ops callback_ops = {
 
 static bool calls_back(const struct root *r)
 {
-    enum launcher how = r->plan->remote.launcher;
-
-    return how == LAUNCHER_TCP || how == LAUNCHER_MANUAL;
+    return launcher_way(r->plan->remote.launcher)->calls_back;
 }
 
 int root_await_calls(struct root *r, int positions, struct err *e)
 {
-    struct callback_args how = { r->jobid, positions, r->plan->remote.munge_socket };
+    struct callback_args how = { r->jobid, positions, &r->plan->remote, &r->plan->ports };
 
     if (!calls_back(r))
         return 0;
@@ -217,11 +221,52 @@ int root_spread_init(struct root *r, struct err *e)
     return 0;
 }
 
+/* -arch: one of the blocks wants another machine than its run is on. */
+static bool is_wrong_arch(struct root *r, const struct run *run)
+{
+    const char *have = machine_arch(r->machines.v[r->at[r->positions[run->node]].machine]);
+    size_t last = plan_app_of(r->plan, run->first + run->n - 1);
+    char text[400];
+
+    for (size_t a = plan_app_of(r->plan, run->first); a <= last; a++) {
+        const struct app *app = &r->plan->apps[a];
+
+        if (!app->arch || !strcasecmp(app->arch, have))
+            continue;
+        snprintf(text, sizeof text, "%.100s is %.40s, and -arch wants %.40s for %.100s",
+                 r->plan->hosts[run->node].name, have, app->arch, app->argv.v[0]);
+        root_broken(r, EXIT_LAUNCHER, text);
+        return true;
+    }
+    return false;
+}
+
+static bool any_arch(const struct plan *p)
+{
+    for (size_t a = 0; a < p->napps; a++)
+        if (p->apps[a].arch)
+            return true;
+    return false;
+}
+
+static bool arch_is_right(struct root *r)
+{
+    const struct placement *place = &r->main->bundle.place;
+
+    for (size_t i = 0; any_arch(r->plan) && i < place->nruns; i++)
+        if (is_wrong_arch(r, &place->runs[i]))
+            return false;
+    return true;
+}
+
 void root_check_ready(struct root *r)
 {
-    if (r->main->started || !r->decided || r->ready < r->tree.n - 1 || r->main->launch.ending)
+    if (r->main->started || !r->decided || r->ready < r->tree.n - 1 || r->main->launch.ending ||
+        !crew_is_set_up(&r->main->crew))
         return;
     root_progress_end(r);
+    if (!arch_is_right(r))
+        return;
     if (!root_is_alone(r))
         root_say(r, 1, "launch: %d other hosts: first answer after %.3f s, all ready after %.3f s",
                  r->tree.n - 1, r->first_up - r->began, root_now(r) - r->began);

@@ -3,6 +3,7 @@
 #include "mpiexec_lite/root_impl.h"
 
 #include "mpiexec_lite/census.h"
+#include "mpiexec_lite/rank_states.h"
 
 #include <stdlib.h>
 
@@ -51,7 +52,7 @@ static int take_rank(struct root_job *j, unsigned id, int position, const struct
                      struct err *e)
 {
     struct root *r = j->root;
-    struct fact_seen seen = { x->pid, root_facts_state(x->pid, x->pmi) };
+    struct fact_seen seen = { x->pid, rank_lives_as(x->pid, x->pmi) };
 
     if (x->index < 0 || x->index >= j->launch.size ||
         r->positions[placement_node(&j->bundle.place, x->index)] != position)
@@ -172,6 +173,8 @@ int root_survey(void *host, unsigned id, const void *job, int node, bool usage)
     struct root_job *j = (struct root_job *)(uintptr_t)job;
     struct root_survey *s;
 
+    if (j->recorded)
+        return 0;
     if (node < 0 || node == r->node.args.index)
         survey_here(j, id, usage);
     s = calloc(1, sizeof *s);

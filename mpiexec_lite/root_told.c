@@ -161,6 +161,7 @@ static int on_ready(struct root *r, const struct told *t, struct err *e)
     r->at[t->position].machine = kind;
     r->ready += r->at[t->position].state == AT_CONNECTED;
     r->at[t->position].state = AT_READY;
+    root_timeline_host(r, t->position, true);
     root_check_ready(r);
     root_host_ready(r, t->position);
     root_tools_ready(r);
@@ -190,6 +191,15 @@ static int on_quiet(struct root *r, const struct told *t, struct err *e)
     return e->code ? -1 : 0;
 }
 
+static int on_unhooked(struct root *r, const struct told *t, struct err *e)
+{
+    struct root_job *j = root_job_named(r, t->m, e);
+
+    if (j)
+        root_job_unhooked(j, t->position);
+    return e->code ? -1 : 0;
+}
+
 static int on_started(struct root *r, const struct told *t, struct err *e)
 {
     struct root_job *j = root_job_named(r, t->m, e);
@@ -210,6 +220,7 @@ static int on_done(struct root *r, const struct told *t, struct err *e)
     if (!r->finishing)
         return err_set(e, ERR_INVALID_ARG, "done before it was told to finish");
     r->left += (int)left;
+    root_card_counted(r, t->from->position);
     remote_done(t->from);
     return 0;
 }
@@ -287,6 +298,29 @@ static int on_stdin_closed(struct root *r, const struct told *t, struct err *e)
     return e->code ? -1 : 0;
 }
 
+static int on_blame(struct root *r, const struct told *t, struct err *e)
+{
+    struct root_job *j = root_job_named(r, t->m, e);
+    long long rank;
+
+    if (!j)
+        return e->code ? -1 : 0;
+    if (msg_number(t->m, "rank", 0, j->launch.size - 1, &rank, e) < 0 ||
+        check_rank(j, t->from, (int)rank, e) < 0)
+        return -1;
+    return root_card_blamed(j, (int)rank, t->text, t->payload, t->len, e);
+}
+
+static int on_clock(struct root *r, const struct told *t, struct err *e)
+{
+    return root_timeline_clock(r, t->position, t->m, e);
+}
+
+static int on_moments(struct root *r, const struct told *t, struct err *e)
+{
+    return root_timeline_moments(r, t->position, t->m, t->payload, t->len, e);
+}
+
 static int on_looked(struct root *r, const struct told *t, struct err *e)
 {
     return root_looked(r, t->m, e);
@@ -300,7 +334,7 @@ static const struct row {
     enum needs  needs;
 } rows[] = {
     { "out", on_out, NOTHING }, { "iof", on_watched, NOTHING },
-    { "started", on_started, POSITION },
+    { "started", on_started, POSITION }, { "unhooked", on_unhooked, POSITION },
     { "quiet", on_quiet, POSITION }, { "ended", on_ended, NOTHING },
     { "event", on_event, NOTHING }, { "connected", on_connected, POSITION },
     { "ready", on_ready, POSITION }, { "failed", on_failed, POSITION },
@@ -308,7 +342,8 @@ static const struct row {
     { "broken", on_broken, NOTHING }, { "tell", on_tell, NOTHING },
     { "trace", on_trace, NOTHING }, { "stdin-taken", on_stdin_taken, POSITION },
     { "stdin-closed", on_stdin_closed, POSITION }, { "surveyed", on_surveyed, POSITION },
-    { "looked", on_looked, POSITION },
+    { "looked", on_looked, POSITION }, { "blame", on_blame, NOTHING },
+    { "clock", on_clock, POSITION }, { "moments", on_moments, POSITION },
     { "tool-open", on_tool, POSITION }, { "tool-bytes", on_tool, POSITION },
     { "tool-taken", on_tool, POSITION }, { "tool-close", on_tool, POSITION },
 };

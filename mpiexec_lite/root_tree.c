@@ -51,6 +51,7 @@ void root_server_connected(struct root *r, int position)
     if (r->at[position].state != AT_AWAY)
         return;
     r->at[position].state = AT_CONNECTED;
+    root_timeline_host(r, position, false);
     if (!r->connected++)
         r->first_up = root_now(r);
     root_check_calls(r);

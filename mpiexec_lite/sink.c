@@ -123,11 +123,29 @@ int sink_empty_file(int fd, const char *name, struct err *e)
     return 0;
 }
 
+/* The folders in which a file is to be, as far as they are missing. */
+static void make_folders(const char *name)
+{
+    char path[PATH_MAX];
+
+    if ((size_t)snprintf(path, sizeof path, "%s", name) >= sizeof path)
+        return;
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(path, 0777);               /* if that fails, so does the opening, and says why */
+        *slash = '/';
+    }
+}
+
 int sink_open_file(const char *name, struct err *e)
 {
-    int fd = open(name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY |
-                  O_NONBLOCK, 0666);
+    int flags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+    int fd = open(name, flags, 0666);
 
+    if (fd < 0 && errno == ENOENT) {
+        make_folders(name);
+        fd = open(name, flags, 0666);
+    }
     if (fd < 0)
         return err_set(e, ERR_OTHER, "%s: %s", name, errno == ELOOP ?
                        "is a symbolic link; not followed" : strerror(errno));
@@ -230,4 +248,27 @@ void sink_write(struct sink *s, const char *data, size_t len)
         fail(s, ENOMEM);
     else if (!s->blocked)
         wait_writable(s);
+}
+
+/* What goes to a FIFO waits a little for its reader. */
+static bool writable_soon(int fd)
+{
+    struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+    return poll(&p, 1, 1000) > 0;
+}
+
+int sink_write_all(int fd, const char *data, size_t len)
+{
+    while (len) {
+        ssize_t n = write(fd, data, len);
+
+        if (n < 0 && (errno == EINTR || (errno == EAGAIN && writable_soon(fd))))
+            continue;
+        if (n < 0)
+            return -1;
+        data += n;
+        len -= (size_t)n;
+    }
+    return 0;
 }

@@ -60,6 +60,10 @@ int  sink_open_file(const char *name, struct err *e);
 /* Empty a file that was opened.  0, or -1 and e. */
 int  sink_empty_file(int fd, const char *name, struct err *e);
 
+/* Write all to a descriptor of no sink, now; a FIFO that is full is waited for a little.  0,
+ * or -1 and errno. */
+int  sink_write_all(int fd, const char *data, size_t len);
+
 /* Write len bytes behind what is waiting; what cannot be written now waits. */
 void sink_write(struct sink *s, const char *data, size_t len);
 /* Try to write what waits in s->out. */

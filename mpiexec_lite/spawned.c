@@ -4,6 +4,8 @@
 #include "mpiexec_lite/binding.h"
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/hosts.h"
+#include "mpiexec_lite/setup.h"
+#include "mpiexec_lite/soft.h"
 #include "mpiexec_lite/spawn_env.h"
 #include "mpiexec_lite/spawned_info.h"
 #include "mpiexec_lite/spawned_map.h"
@@ -13,64 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* --- soft -------------------------------------------------------------- */
-
-/* a, a:b or a:b:c at *s.  False: it is none of these. */
-static bool take_triplet(const char **s, long *a, long *b, long *c)
-{
-    long *to[] = { a, b, c };
-    size_t n = 0;
-    char *end;
-
-    do {
-        *to[n] = strtol(*s, &end, 10);
-        if (end == *s || *to[n] > INT_MAX || *to[n] < -INT_MAX)
-            return false;
-        *s = end;
-        n++;
-    } while (n < 3 && **s == ':' && ++*s);
-    if (n == 1)
-        *b = *a;
-    if (n < 3)
-        *c = 1;
-    return *c && (!**s || **s == ',');
-}
-
-/* The largest of a, a+c, ... up to b that is at most max; -1: none. */
-static long largest(long a, long b, long c, long max)
-{
-    long low = c > 0 ? a : b, high = c > 0 ? b : a, step = labs(c);
-
-    if (low > high)
-        return -1;
-    if (c < 0)                           /* the last one that is reached going down */
-        low = a - (a - b) / step * step;
-    if (high > max)
-        high = max;
-    if (low < 0)
-        low += (-low + step - 1) / step * step;
-    return high < low ? -1 : low + (high - low) / step * step;
-}
-
-int spawned_soft(const char *list, int max, struct err *e)
-{
-    long best = -1, a, b, c, found;
-
-    for (const char *s = list;; s++) {
-        if (!take_triplet(&s, &a, &b, &c))
-            return err_set(e, ERR_INVALID_VAL, "soft: numbers or ranges a:b:c, separated by "
-                           "commas, wanted, not '%.60s'", list);
-        found = largest(a, b, c, max);
-        if (found > best)
-            best = found;
-        if (!*s)
-            break;
-    }
-    if (best < 0)
-        return err_set(e, ERR_INVALID_VAL, "soft: no number of '%.60s' is at most %d", list, max);
-    return (int)best;
-}
 
 /* --- one command ------------------------------------------------------- */
 
@@ -203,9 +147,11 @@ static int set_procs(struct app *a, const struct spawned_info *info,
 {
     const char *soft = spawned_says(info, SPAWNED_SOFT);
 
-    a->n = soft ? spawned_soft(soft, c->procs, e) : c->procs;
-    if (a->n < 0)
+    a->n = soft ? soft_largest(soft, c->procs, e) : c->procs;
+    if (a->n < 0) {
+        err_context(e, "soft");
         return spawned_info_wrong(info, SPAWNED_SOFT, e);
+    }
     return a->n ? 0 : err_set(e, ERR_INVALID_VAL, "no process of %.100s is wanted", c->program);
 }
 
@@ -278,6 +224,22 @@ static int set_job(struct plan *p, const struct spawned_info *info, struct err *
     return 0;
 }
 
+/* What the command itself sets is its own: set-up providers do not change it. */
+static int note_own(struct app *a, const struct spawn_command *c, const char *lines,
+                    struct err *e)
+{
+    for (size_t n; *lines; lines += n + (lines[n] == '\n')) {
+        n = strcspn(lines, "\n");
+        if (n && strlist_add_bytes(&a->env.set, lines, n) < 0)
+            return no_memory(e);
+    }
+    for (size_t i = 0; i < c->info.n; i++)
+        if (!strcmp(c->info.v[i].key, "env-own") &&
+            strlist_add(&a->env.set, c->info.v[i].value) < 0)
+            return no_memory(e);
+    return 0;
+}
+
 /* Make block a of a command; like: the block of the rank that asks. */
 static int make_app(struct plan *p, struct app *a, struct strlist *env, const struct app *like,
                     const struct spawn_command *c, const struct spawned_info *info, struct err *e)
@@ -287,7 +249,7 @@ static int make_app(struct plan *p, struct app *a, struct strlist *env, const st
 
     if (vars && set_env(env, vars, e) < 0)
         return spawned_info_wrong(info, SPAWNED_ENV, e);
-    if (set_procs(a, info, c, e) < 0 || set_argv(a, c, e) < 0 || set_job(p, info, e) < 0 ||
+    if (note_own(a, c, vars ? vars : "", e) < 0 || set_procs(a, info, c, e) < 0 || set_argv(a, c, e) < 0 || set_job(p, info, e) < 0 ||
         spawn_env_change(env, &c->info, e) < 0 ||
         set_text(&a->wdir, wdir ? wdir : like->wdir, e) < 0 ||
         set_text(&a->path, path ? path : like->path, e) < 0)
@@ -310,14 +272,6 @@ static int copy(const struct bundle *from, struct bundle *to, struct err *e)
     rc = bytes.failed ? no_memory(e) : bundle_read(to, buf_bytes(&bytes), bytes.len, e);
     buf_clear(&bytes);
     return rc;
-}
-
-static int copy_list(const struct strlist *from, struct strlist *to, struct err *e)
-{
-    for (size_t i = 0; i < from->n; i++)
-        if (strlist_add(to, from->v[i]) < 0)
-            return no_memory(e);
-    return 0;
 }
 
 /* The last block is that of a command; what it says, and where it may run. */
@@ -356,7 +310,7 @@ static int make_apps(struct bundle *out, size_t like, const struct spawn_request
     for (size_t i = 0; i < r->n && rc == 0; i++) {
         *blame = (struct spawn_blame){ i, EAGAIN };
         if (!out->envs || !plan_add_app(&out->plan) ||
-            copy_list(&envs[like], &out->envs[i], e) < 0)
+            strlist_copy(&out->envs[i], &envs[like]) < 0)
             rc = no_memory(e);
         else
             rc = fill_app(out, &old.apps[like], &r->commands[i], hosts, &blame->code, e);
@@ -376,6 +330,14 @@ static int copy_hosts(struct bundle *out, const struct spawned_hosts *hosts, str
     return plan_copy_hosts(&out->plan, hosts->plan, out->plan.nhosts) < 0 ? no_memory(e) : 0;
 }
 
+/* That is of each job anew. */
+static void drop_setup(struct bundle *b)
+{
+    setup_free_text(b->setup);
+    b->setup = NULL;
+    strlist_clear(&b->plan.providers);
+}
+
 int spawned_bundle(const struct bundle *parent, int rank, const struct spawn_request *r,
                    const struct spawned_hosts *hosts, const char *jobid, struct bundle *out,
                    struct spawn_blame *blame, struct err *e)
@@ -393,6 +355,7 @@ int spawned_bundle(const struct bundle *parent, int rank, const struct spawn_req
     free(out->jobid);
     free(out->spawner);
     out->jobid = out->spawner = NULL;
+    drop_setup(out);
     placement_clear(&out->place);
     blame->code = EAGAIN;
     if (set_text(&out->jobid, jobid, e) < 0 ||

@@ -46,8 +46,4 @@ int spawned_bundle(const struct bundle *parent, int rank, const struct spawn_req
                    const struct spawned_hosts *hosts, const char *jobid, struct bundle *out,
                    struct spawn_blame *blame, struct err *e);
 
-/* The largest number in a soft list that is at most max; -1 and e: none, or it makes no
- * sense. */
-int spawned_soft(const char *list, int max, struct err *e);
-
 #endif

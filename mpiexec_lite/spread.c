@@ -1,6 +1,8 @@
 /* spread.c - see spread.h */
 #include "mpiexec_lite/spread.h"
 
+#include "mpiexec_lite/launchers.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -39,22 +41,59 @@ void spread_staging(size_t size, const char *sha256, struct buf *out)
                "&& chmod 700 \"$d/pmi2_proxy\" && \"$d/pmi2_proxy\" --staged'", size, sha256);
 }
 
-/* ssh and its options: no terminal, no questions, no waiting for ever. */
-static int add_ssh(const struct launch_options *o, const struct host *h, struct strlist *out)
+/* The launcher program and its words. */
+static int add_program(const struct launch_options *o, struct strlist *out)
 {
-    static const char *const fixed[] = {
-        "-T", "-oBatchMode=yes", "-oConnectTimeout=10", "-oServerAliveInterval=15",
-    };
-    int rc = strlist_add(out, o->exec ? o->exec : "ssh");
+    const struct launcher_way *way = launcher_way(o->launcher);
+    int rc = strlist_add(out, launcher_program(o));
 
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
-        rc |= strlist_add(out, fixed[i]);
-    rc |= strlist_add(out, o->forward_x ? "-X" : "-x");
+    for (const char *const *word = way->words; *word; word++)
+        rc |= strlist_add(out, *word);
+    if (o->launcher == LAUNCHER_SSH)
+        rc |= strlist_add(out, o->forward_x ? "-X" : "-x");
     for (size_t i = 0; i < o->extra.n; i++)
         rc |= strlist_add(out, o->extra.v[i]);
+    return rc;
+}
+
+/* ssh and its like. */
+static int add_stream(const struct launch_options *o, const struct host *h, struct strlist *out)
+{
+    int rc = add_program(o, out);
+
     if (h->user)
         rc |= strlist_add(out, "-l") | strlist_add(out, h->user);
-    return rc | strlist_add(out, "--") | strlist_add(out, h->name);
+    if (o->launcher == LAUNCHER_SSH)
+        rc |= strlist_add(out, "--");
+    return rc | strlist_add(out, h->name);
+}
+
+/* slurm: the nodes of the step. */
+static int add_nodes(const struct spread_call *call, struct strlist *out)
+{
+    struct buf word = BUF_INIT;
+    int rc;
+
+    buf_printf(&word, "--nodelist=%s", call->nodes);
+    rc = word.failed ? -1 : strlist_add(out, buf_bytes(&word));
+    buf_reset(&word);
+    buf_printf(&word, "--nodes=%d", call->n);
+    rc |= word.failed ? -1 : strlist_add(out, buf_bytes(&word));
+    buf_reset(&word);
+    buf_printf(&word, "--ntasks=%d", call->n);
+    rc |= word.failed ? -1 : strlist_add(out, buf_bytes(&word));
+    buf_clear(&word);
+    return rc;
+}
+
+/* What watches over pmi2_proxy, as a word each. */
+static int add_wrapper(const struct launch_options *o, struct strlist *out)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < o->wrapper.n; i++)
+        rc |= strlist_add(out, o->wrapper.v[i]);
+    return rc;
 }
 
 /* tcp: CMD, its words, the host, and what is to run there, word by word.  manual: only
@@ -65,17 +104,16 @@ static int add_call(const struct launch_options *o, const struct host *h, const 
     char number[16];
     int rc = 0;
 
-    if (o->launcher == LAUNCHER_TCP) {
-        rc = strlist_add(out, o->exec);
-        for (size_t i = 0; i < o->extra.n; i++)
-            rc |= strlist_add(out, o->extra.v[i]);
-        rc |= strlist_add(out, h->name);
-    }
+    if (o->launcher != LAUNCHER_MANUAL)
+        rc = add_program(o, out) | (call->nodes ? add_nodes(call, out)
+                                                : strlist_add(out, h->name));
     snprintf(number, sizeof number, "%d", call->position);
-    rc |= strlist_add(out, program) | strlist_add(out, "--connect") |
+    rc |= add_wrapper(o, out) | strlist_add(out, program) | strlist_add(out, "--connect") |
           strlist_add(out, call->addresses) | strlist_add(out, "--job") |
           strlist_add(out, call->job) | strlist_add(out, "--position") |
           strlist_add(out, number);
+    if (call->nodes)
+        rc |= strlist_add(out, "--nodes") | strlist_add(out, call->nodes);
     if (o->munge_socket)
         rc |= strlist_add(out, "--munge-socket") | strlist_add(out, o->munge_socket);
     return rc;
@@ -90,11 +128,13 @@ int spread_command(const struct launch_options *o, const struct host *h,
     int rc = 0;
 
     if (o->launcher == LAUNCHER_FORK) {
-        rc = strlist_add(out, program);
+        rc = add_wrapper(o, out) | strlist_add(out, program);
     } else if (call) {
         rc = add_call(o, h, program, call, out);
     } else {
-        rc = add_ssh(o, h, out);
+        rc = add_stream(o, h, out);
+        if (where != PROXY_STAGED)
+            rc |= add_wrapper(o, out);
         if (where == PROXY_STAGED)
             buf_str(&word, staging);
         else if (spread_quote(program, &word) < 0)
@@ -140,4 +180,9 @@ double spread_pause(int tries, unsigned random)
     double base = 0.1 * (double)(1 << (tries < 5 ? tries : 5));
 
     return base * (0.5 + (double)(random % 1024) / 1024);
+}
+
+bool spread_is_limit(const struct launch_options *o, int tries)
+{
+    return o->launcher == LAUNCHER_SSH && o->ssh_limit && tries % o->ssh_limit == 0;
 }

@@ -23,7 +23,10 @@ enum proxy_where {
 /* How proxies call back; for the launchers tcp and manual. */
 struct spread_call {
     const char *addresses, *job;     /* as in dial.h */
-    int         position;
+    int         position;            /* of the first, where one program starts several */
+    const char *nodes;               /* which those are, in order of their positions, as
+                                        ranges.h has it; NULL: there is one */
+    int         n;                   /* and how many */
 };
 
 /* The words that start the proxy on a host with this launcher.  call: NULL where it does
@@ -41,12 +44,13 @@ int spread_quote(const char *word, struct buf *out);
  * hexadecimal), and execute them as pmi2_proxy. */
 void spread_staging(size_t size, const char *sha256, struct buf *out);
 
-enum { SPREAD_TRIES = 6 };
 /* Whether what ssh said is worth another attempt: an overloaded sshd, not a refusal. */
 bool   spread_is_reset(const char *words);
 /* Whether the program was not found there: by exit status and words. */
 bool   spread_not_found(int status, const char *words);
 /* How long to wait before the next attempt, seconds; random: any number. */
 double spread_pause(int tries, unsigned random);
+/* Whether after so many attempts the longer pause of HYDRA_LAUNCHER_SSH_LIMIT is due. */
+bool   spread_is_limit(const struct launch_options *o, int tries);
 
 #endif

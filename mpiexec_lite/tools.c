@@ -57,7 +57,7 @@ static void on_broken(void *host, struct pmi_conn *c, const char *why)
     (void)why;
 }
 
-static const struct pmi_conn_ops conn_ops = { on_closed, on_broken, on_broken };
+static const struct pmi_conn_ops conn_ops = { on_closed, on_broken, on_broken, NULL };
 
 void tools_enter(struct tools *t, int fd, const struct party *who)
 {

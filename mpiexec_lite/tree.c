@@ -1,6 +1,8 @@
 /* tree.c - see tree.h */
 #include "mpiexec_lite/tree.h"
 
+#include "mpiexec_lite/launchers.h"
+
 int tree_children(const struct tree *t, int p, int *first)
 {
     long long from = t->width ? (long long)p * t->width + 1 : 1;
@@ -63,6 +65,6 @@ int tree_width(const struct plan *p)
     int others = tree_positions(p) - 1;
 
     return others <= o->flat_hosts || p->keep_going || o->tree_width >= others ||
-           o->launcher == LAUNCHER_TCP || o->launcher == LAUNCHER_MANUAL
+           launcher_way(o->launcher)->calls_back
            ? 0 : o->tree_width;
 }

@@ -112,6 +112,11 @@ static int attr_coords(struct member *m, struct buf *out)
     return given(m->job->coords, out);
 }
 
+static int attr_alloc_kinds(struct member *m, struct buf *out)
+{
+    return given(m->job->alloc_kinds, out);
+}
+
 static int attr_heterogeneous(struct member *m, struct buf *out)
 {
     buf_str(out, m->job->mixed ? "TRUE" : "FALSE");
@@ -133,6 +138,7 @@ static const struct {
     { "PMI_process_mapping", attr_mapping },
     { "PMI_dead_processes", attr_dead },
     { "PMI_alive_processes", attr_alive },
+    { "PMI_mpi_memory_alloc_kinds", attr_alloc_kinds },
     { FOUND_BY_HOST, attr_xml },
     { "universeSize", attr_universe },
     { "hasNameServ", attr_names },
@@ -144,13 +150,34 @@ static const struct {
     { "isHeterogeneous", attr_heterogeneous },
 };
 
+enum { ADDED_MAX = 1 << 20 };            /* bytes of all that are added */
+
+int job_add_attribute(struct job *j, const char *key, const char *value, struct err *e)
+{
+    if (!j->given)
+        j->given = kvs_new(j->server->seed, ADDED_MAX);
+    if (!j->given)
+        return err_set(e, ERR_NOMEM, "no memory for attributes");
+    return kvs_put(j->given, 0, key, value, strlen(value), e);
+}
+
+static int added_attribute(const struct job *j, const char *key, struct buf *out)
+{
+    struct kvs_entry found;
+
+    if (!j->given || !kvs_get(j->given, key, &found))
+        return 0;
+    buf_add(out, found.value, found.len);
+    return 1;
+}
+
 /* 1 with text in out, 0 if there is none. */
 static int job_attribute(struct member *m, const char *key, struct buf *out)
 {
     for (size_t i = 0; i < sizeof job_attributes / sizeof *job_attributes; i++)
         if (!strcmp(job_attributes[i].key, key))
             return job_attributes[i].get(m, out);
-    return 0;
+    return added_attribute(m->job, key, out);
 }
 
 /* Whether the host does not know it yet, and is at work on it now. */

@@ -8,16 +8,18 @@
 enum { INIT_VERSION, INIT_SUBVERSION };
 enum { INIT_VERSION_OUT, INIT_SUBVERSION_OUT };
 
-static void become_ready(struct conn *c)
+/* True: it is a rank, and was not. */
+static bool become_ready(struct conn *c)
 {
     struct server *s = c->server;
 
     c->state = CONN_READY;
     if (!c->member || (c->member->initialized && !c->member->finalized))
-        return;
+        return false;
     c->member->initialized = true;
     c->member->finalized = false;        /* again, after a finalize */
     s->ops.initialized(s->host, c->member);
+    return true;
 }
 
 /* A version that we do not speak: tell which we do, and tell the user too.  The
@@ -33,9 +35,52 @@ static enum outcome refuse_version(struct request *rq, long long v, long long su
     return FAILED;
 }
 
-enum outcome cmd_init(struct request *rq, struct err *e)
+/* --- held in init: a debugger wants to see every rank before it goes on ---------- */
+
+static void fill_init(struct request *rq, long long v, long long sub)
 {
     static const char *const digit[] = { "0", "1", "2" };
+
+    reply_text(rq, INIT_VERSION_OUT, digit[v], 1);
+    reply_text(rq, INIT_SUBVERSION_OUT, digit[sub], 1);
+}
+
+/* The answer, unless the job's ranks are held. */
+static enum outcome answer(struct request *rq, bool first, struct err *e)
+{
+    struct job *j = request_job(rq);
+
+    if (!first || !j->holds)
+        return REPLY;
+    return request_park(rq, &j->init_waiters, e) ? PARKED : FAILED;
+}
+
+void job_hold(struct job *j)
+{
+    j->holds = true;
+}
+
+static void fill_fullinit(struct request *rq);
+
+void job_release(struct job *j)
+{
+    struct request *rq;
+
+    j->holds = false;
+    while ((rq = TAILQ_FIRST(&j->init_waiters.list))) {
+        if (rq->conn->framer.wire == WIRE_1)
+            fill_init(rq, 1, rq->conn->subversion);
+        else
+            fill_fullinit(rq);
+        request_finish(rq, REPLY, NULL);
+    }
+}
+
+/* --- init ------------------------------------------------------------- */
+
+enum outcome cmd_init(struct request *rq, struct err *e)
+{
+    bool first = false;
     struct conn *c = rq->conn;
     long long v = rq->arg[INIT_VERSION].n, sub = rq->arg[INIT_SUBVERSION].n;
 
@@ -52,13 +97,12 @@ enum outcome cmd_init(struct request *rq, struct err *e)
         if (sub && c->server->options.pmi1_subversion == 2)
             sub = 2;
         c->subversion = (int)sub;
-        become_ready(c);
+        first = become_ready(c);
     } else {
         return refuse_version(rq, v, sub, e);
     }
-    reply_text(rq, INIT_VERSION_OUT, digit[v], 1);
-    reply_text(rq, INIT_SUBVERSION_OUT, digit[sub], 1);
-    return REPLY;
+    fill_init(rq, v, sub);
+    return answer(rq, first, e);
 }
 
 enum { INITACK_RANK };
@@ -101,6 +145,23 @@ enum { FULLINIT_JOBID, FULLINIT_RANK, FULLINIT_SRCID, FULLINIT_THREADED, FULLINI
 enum { FULLINIT_RANK_OUT = 2, FULLINIT_SIZE, FULLINIT_APPNUM,
        FULLINIT_EXTENSIONS_OUT, FULLINIT_SPAWNER };
 
+static void fill_fullinit(struct request *rq)
+{
+    const struct conn *c = rq->conn;
+    struct buf *text = &c->server->attr;
+
+    buf_reset(text);
+    if (c->ours)
+        add_extensions(c, text);
+    if (c->ours && !text->failed)
+        reply_text(rq, FULLINIT_EXTENSIONS_OUT, buf_bytes(text), text->len);
+    if (c->job->spawner)
+        reply_text(rq, FULLINIT_SPAWNER, c->job->spawner, strlen(c->job->spawner));
+    reply_int(rq, FULLINIT_RANK_OUT, c->member->rank);
+    reply_int(rq, FULLINIT_SIZE, c->job->size);
+    reply_int(rq, FULLINIT_APPNUM, c->member->appnum);
+}
+
 /* Which rank the client says it is: -1 if it does not. */
 static long long claimed_rank(const struct request *rq)
 {
@@ -140,23 +201,10 @@ enum outcome cmd_fullinit(struct request *rq, struct err *e)
         conn_fail(c, e->text);
         return SILENT;
     }
-    if (rq->arg[FULLINIT_EXTENSIONS].s) {
-        struct buf *text = &c->server->attr;
-
-        buf_reset(text);
-        add_extensions(c, text);
-        if (text->failed)
-            return err_set(e, ERR_NOMEM, "no memory for a reply"), FAILED;
-        reply_text(rq, FULLINIT_EXTENSIONS_OUT, buf_bytes(text), text->len);
+    if (rq->arg[FULLINIT_EXTENSIONS].s)
         c->wide = c->ours = true;
-    }
-    if (c->job->spawner)
-        reply_text(rq, FULLINIT_SPAWNER, c->job->spawner, strlen(c->job->spawner));
-    reply_int(rq, FULLINIT_RANK_OUT, c->member->rank);
-    reply_int(rq, FULLINIT_SIZE, c->job->size);
-    reply_int(rq, FULLINIT_APPNUM, c->member->appnum);
-    become_ready(c);
-    return REPLY;
+    fill_fullinit(rq);
+    return answer(rq, become_ready(c), e);
 }
 
 enum outcome cmd_maxes(struct request *rq, struct err *e)

@@ -148,10 +148,14 @@ struct job {
     bool           report;           /* somebody has ended somewhere: the root wants to
                                         know who waits */
     struct waiters attr_waiters;     /* info-getnodeattr;wait=TRUE */
+    struct waiters init_waiters;     /* who is held in init */
+    bool           holds;            /* a rank that comes to init is held there */
     struct waiters find_waiters;     /* who waits for what the host is to find out */
     bool           asked_host, told; /* it has been asked; it has said */
     char          *xml;              /* owned: PMI_hwloc_xmlfile; NULL: none */
+    struct kvs    *given;            /* owned: attributes that the host has added; NULL: none */
     char          *dims, *coords;    /* owned: cartDims, cartCoords; NULL: not known */
+    char          *alloc_kinds;      /* owned: PMI_mpi_memory_alloc_kinds, or NULL */
     bool           in_env;           /* ranks have its constants in their environment */
     bool           mixed;            /* its nodes are of different kinds */
     struct fences  fences;           /* in progress */

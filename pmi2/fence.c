@@ -25,6 +25,20 @@ int fence_waiter(const struct fence *f)
 
 /* --- release ----------------------------------------------------------- */
 
+static void tell_fenced(const struct fence *f, const struct request *rq, bool enters)
+{
+    const struct server *s = f->job->server;
+
+    if (s->ops.fenced)
+        s->ops.fenced(s->host, rq->conn->member, enters, !f->ranks && f->kind != FENCE_NODE);
+}
+
+void fence_leave(const struct fence *f, struct request *rq, enum outcome o, const struct err *e)
+{
+    tell_fenced(f, rq, false);
+    request_finish(rq, o, e);
+}
+
 struct request *fence_next_released(const struct fence *f)
 {
     struct request *rq;
@@ -36,7 +50,7 @@ struct request *fence_next_released(const struct fence *f)
 }
 
 /* A put of it was not taken, which it is told now. */
-static void release_refused(struct request *rq)
+static void release_refused(struct fence *f, struct request *rq)
 {
     struct member *m = rq->conn->member;
     struct err e;
@@ -45,7 +59,7 @@ static void release_refused(struct request *rq)
             m->refused);
     free(m->refused);
     m->refused = NULL;
-    request_finish(rq, FAILED, &e);
+    fence_leave(f, rq, FAILED, &e);
 }
 
 static void release_plain(struct fence *f)
@@ -56,9 +70,9 @@ static void release_plain(struct fence *f)
         if (rq->tagged || rq->conn->subversion > 1)
             reply_int(rq, 0, f->tag);
         if (rq->conn->member->refused)
-            release_refused(rq);
+            release_refused(f, rq);
         else
-            request_finish(rq, REPLY, NULL);
+            fence_leave(f, rq, REPLY, NULL);
     }
 }
 
@@ -233,11 +247,12 @@ enum outcome fence_enter(struct request *rq, const struct fence_id *id, struct e
     i = index_of(f, rq->conn->member->rank);
     kept = i < 0 ? NULL : request_park(rq, &f->waiters, e);
     if (kept) {
+        tell_fenced(f, kept, true);
         kept->epoch = ++f->entered[i];
         f->arrived += kept->epoch == f->epoch + 1;
         rq->text[0] = rq->text[1] = NULL;        /* the parked one has them */
         if (kept->epoch <= f->epoch)             /* that round has failed */
-            request_finish(kept, FAILED, &f->why);
+            fence_leave(f, kept, FAILED, &f->why);
     } else if (i < 0) {
         err_set(e, ERR_INVALID_ARG, "rank %d is not in the group", rq->conn->member->rank);
     }

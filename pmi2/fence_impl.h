@@ -78,6 +78,8 @@ static inline const struct member *fence_member(const struct fence *f, size_t i)
     return f->here ? job_member(f->job, f->here[i]) : &f->job->members[i];
 }
 
+/* Somebody who waits in it goes on. */
+void fence_leave(const struct fence *f, struct request *rq, enum outcome o, const struct err *e);
 /* Count anew who is in the present round. */
 void fence_recount(struct fence *f);
 /* Go as far as can be gone; the fence may be gone afterwards. */

@@ -84,7 +84,7 @@ static void fail_here(struct fence *f, int missing)
 
     err_set(&e, ERR_OTHER, "rank %d has ended", missing);
     while ((rq = TAILQ_FIRST(&f->waiters.list)))
-        request_finish(rq, FAILED, &e);
+        fence_leave(f, rq, FAILED, &e);
     fence_drop(f);
 }
 
@@ -113,7 +113,7 @@ static void fail_round(struct fence *f, const struct err *why)
     f->sent = f->hinted = f->checked = false;
     fence_recount(f);
     while ((rq = fence_next_released(f)))
-        request_finish(rq, FAILED, why);
+        fence_leave(f, rq, FAILED, why);
 }
 
 /* The fence to be looked at after f, which may be gone by now, and if others are out than

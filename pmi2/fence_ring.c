@@ -72,7 +72,7 @@ void ring_release(struct fence *f, const struct buf *texts)
             reply_text(rq, 1, left.value, left.len);
             reply_text(rq, 2, right.value, right.len);
         }
-        request_finish(rq, both ? REPLY : FAILED, &e);
+        fence_leave(f, rq, both ? REPLY : FAILED, &e);
     }
     kvs_free(k);
 }

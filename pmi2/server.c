@@ -62,8 +62,10 @@ static void job_free(struct job *j)
     free(j->mapping);
     free(j->spawner);
     free(j->xml);
+    kvs_free(j->given);
     free(j->dims);
     free(j->coords);
+    free(j->alloc_kinds);
     free(j);
 }
 
@@ -279,6 +281,7 @@ struct job *server_add_job(struct server *s, const struct job_spec *spec, struct
     TAILQ_INIT(&j->fences);
     waiters_init(&j->attr_waiters);
     waiters_init(&j->find_waiters);
+    waiters_init(&j->init_waiters);
     memcpy(j->id, spec->id, strlen(spec->id) + 1);
     j->server = s;
     j->size = spec->size;
@@ -289,7 +292,7 @@ struct job *server_add_job(struct server *s, const struct job_spec *spec, struct
     j->in_env = spec->in_env;
     if (add_members(j, spec) < 0 || add_map(j, spec) < 0 || !j->kvs || !j->node ||
         !copy(&j->spawner, spec->spawner) || !copy(&j->dims, spec->cart_dims) ||
-        !copy(&j->coords, spec->cart_coords))
+        !copy(&j->coords, spec->cart_coords) || !copy(&j->alloc_kinds, spec->alloc_kinds))
         goto nomem;
     j->number = s->job_count++;
     TAILQ_INSERT_TAIL(&s->jobs, j, in_server);

@@ -95,6 +95,9 @@ struct host_ops {
     /* Send a message to another launcher; messages of one link stay in order.  len 0: no
      * memory, the link is of no use any more. */
     void (*far_send)(void *host, void *link, const char *frame, size_t len);
+    /* A member enters a fence, or is let go; whole: one of all ranks of its job.  NULL:
+     * nobody wants to know. */
+    void (*fenced)(void *host, struct member *m, bool enters, bool whole);
 };
 
 /* Who speaks on a connection. */
@@ -167,6 +170,7 @@ struct job_spec {
     const char *cart_dims, *cart_coords;     /* what these attributes say ("4,4", "0,3";
                                                 coordinates of this node); NULL: nothing.
                                                 Copied */
+    const char *alloc_kinds;     /* PMI_mpi_memory_alloc_kinds, or NULL; copied */
 };
 
 /* NULL and e on failure. */
@@ -183,8 +187,15 @@ const char    *job_mapping(const struct job *j);         /* PMI_process_mapping 
 size_t         job_kvs_bytes(const struct job *j);
 /* What find was asked for; value NULL: there is no such attribute.  Copied. */
 void           job_told(struct job *j, const char *key, const char *value);
+/* A further attribute of it, for ranks here; those that every job has win.  Copied.  0, or
+ * -1 and e. */
+int            job_add_attribute(struct job *j, const char *key, const char *value,
+                                 struct err *e);
 /* Its nodes are of different kinds (isHeterogeneous). */
 void           job_set_mixed(struct job *j);
+/* Ranks of it that come to init from now on get no answer; those that wait get it. */
+void           job_hold(struct job *j);
+void           job_release(struct job *j);
 
 int         member_rank(const struct member *m);
 struct job *member_job(const struct member *m);

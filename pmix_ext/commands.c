@@ -18,7 +18,8 @@
 static const struct field status_fields[] = { STATUS, FIELDS_END };
 
 static const struct arg connect_args[] = {
-    TEXT("name"), TEXT("version"), { .name = { NULL, "payload" }, .type = ARG_BOOL }, END
+    TEXT("name"), TEXT("version"), { .name = { NULL, "payload" }, .type = ARG_BOOL },
+    OPTION("rank", 0, PMIX_RANK_VALID - 1), END
 };
 static const struct field connect_fields[] = {
     STATUS, FIELD("nspace"), FIELD("rank"), FIELD("server"), FIELDS_END

@@ -274,35 +274,41 @@ void ext_rank_lost(struct ext *x, const struct ext_rank *r)
     tell_failed(x, r->job, &t);
 }
 
-struct outcome_of { pmix_status_t status; pmix_proc_state_t state; };
-
-static struct outcome_of outcome_of(const struct ext_end *how)
+pmix_proc_state_t ext_end_state(const struct ext_end *how)
 {
     if (how->aborted)
-        return (struct outcome_of){ PMIX_ERR_PROC_ABORTED, PMIX_PROC_STATE_CALLED_ABORT };
-    if (WIFSIGNALED(how->wstatus) && how->commanded)
-        return (struct outcome_of){ PMIX_ERR_PROC_KILLED_BY_CMD, PMIX_PROC_STATE_KILLED_BY_CMD };
+        return PMIX_PROC_STATE_CALLED_ABORT;
     if (WIFSIGNALED(how->wstatus))
-        return (struct outcome_of){ PMIX_ERR_PROC_ABORTED_BY_SIG,
-                                    PMIX_PROC_STATE_ABORTED_BY_SIG };
+        return how->commanded ? PMIX_PROC_STATE_KILLED_BY_CMD : PMIX_PROC_STATE_ABORTED_BY_SIG;
     if (WEXITSTATUS(how->wstatus))
-        return (struct outcome_of){ PMIX_ERR_EXIT_NONZERO_TERM, PMIX_PROC_STATE_TERM_NON_ZERO };
-    if (how->inside)
-        return (struct outcome_of){ PMIX_ERR_PROC_TERM_WO_SYNC, PMIX_PROC_STATE_TERM_WO_SYNC };
-    return (struct outcome_of){ PMIX_EVENT_PROC_TERMINATED, PMIX_PROC_STATE_TERMINATED };
+        return PMIX_PROC_STATE_TERM_NON_ZERO;
+    return how->inside ? PMIX_PROC_STATE_TERM_WO_SYNC : PMIX_PROC_STATE_TERMINATED;
+}
+
+static pmix_status_t event_of_end(pmix_proc_state_t state)
+{
+    switch (state) {
+    case PMIX_PROC_STATE_CALLED_ABORT:    return PMIX_ERR_PROC_ABORTED;
+    case PMIX_PROC_STATE_KILLED_BY_CMD:   return PMIX_ERR_PROC_KILLED_BY_CMD;
+    case PMIX_PROC_STATE_ABORTED_BY_SIG:  return PMIX_ERR_PROC_ABORTED_BY_SIG;
+    case PMIX_PROC_STATE_TERM_NON_ZERO:   return PMIX_ERR_EXIT_NONZERO_TERM;
+    case PMIX_PROC_STATE_TERM_WO_SYNC:    return PMIX_ERR_PROC_TERM_WO_SYNC;
+    default:                              return PMIX_EVENT_PROC_TERMINATED;
+    }
 }
 
 void ext_rank_ended(struct ext *x, const struct ext_rank *r, const struct ext_end *how)
 {
-    struct outcome_of o = outcome_of(how);
-    struct told t = tell_of_rank(o.status, r);
+    pmix_proc_state_t state = ext_end_state(how);
+    pmix_status_t status = event_of_end(state);
+    struct told t = tell_of_rank(status, r);
 
-    t.harmless = t.passing = o.status == PMIX_EVENT_PROC_TERMINATED;
+    t.harmless = t.passing = status == PMIX_EVENT_PROC_TERMINATED;
     add_proc(&t, &t.source);
-    add_status(&t, PMIX_PROC_TERM_STATUS, t.harmless ? PMIX_SUCCESS : o.status);
+    add_status(&t, PMIX_PROC_TERM_STATUS, t.harmless ? PMIX_SUCCESS : status);
     add_int(&t, PMIX_EXIT_CODE, WIFSIGNALED(how->wstatus) ? 128 + WTERMSIG(how->wstatus)
                                                           : WEXITSTATUS(how->wstatus));
-    add_state(&t, o.state);
+    add_state(&t, state);
     add_host(x, &t);
     if (t.harmless)
         raise_told(x, &t);

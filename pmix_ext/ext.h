@@ -28,6 +28,14 @@ struct ext_order {                       /* pmix-job-control */
     const char *who;                     /* has given it, for people */
 };
 
+/* What a rank wants removed on its node when it ends (PMIX_REGISTER_CLEANUP, ...): absolute
+ * paths, and names in folders that stay, each list with commas, borrowed; NULL: none. */
+struct ext_cleanup {
+    const char *files, *folders, *ignore;
+    bool        recursive, empty, leave_top;
+    bool        whole_job;               /* when all ranks of its job there have ended */
+};
+
 struct ext_file {
     bool            there;
     long long       size;
@@ -51,6 +59,9 @@ struct ext_ops {
     /* Have that done to a rank of a job, or (-1) to all of it.  False: there is no such, or it
      * has ended. */
     bool (*order)(void *host, const char *job, int rank, const struct ext_order *order);
+    /* What that rank of a job wants removed; NULL: never.  False: it has ended, or there is no
+     * memory. */
+    bool (*cleanup)(void *host, const char *job, int rank, const struct ext_cleanup *what);
     /* Look at a file of a node (-1: of the launcher's host, which has no ranks), and say by
      * ext_looked what there was.  NULL: never. */
     void (*look)(void *host, int node, unsigned number, const char *path);
@@ -103,6 +114,8 @@ struct ext_end {                         /* of a process */
     bool        aborted;                 /* it had called abort */
     bool        commanded;               /* its end was ordered */
 };
+/* The state it has from then on. */
+pmix_proc_state_t ext_end_state(const struct ext_end *how);
 /* The first ranks of a job are started; then all of them are. */
 void ext_job_started(struct ext *x, const char *job);
 void ext_job_launched(struct ext *x, const char *job);
@@ -113,6 +126,8 @@ void ext_rank_ended(struct ext *x, const struct ext_rank *r, const struct ext_en
 /* It has gone with its node, which is told before. */
 void ext_rank_lost(struct ext *x, const struct ext_rank *r);
 void ext_node_lost(struct ext *x, const char *node);
+/* Nothing is known of it any more, not even a record (facts.h). */
+void ext_job_forgotten(struct ext *x, const char *job);
 /* All its ranks have ended, with this exit status as a whole. */
 void ext_job_ended(struct ext *x, const char *job, int status);
 

@@ -24,6 +24,8 @@ struct fact_job {
     int         napps;
     size_t      nruns;
     double      began;           /* when its ranks were started, s since 1970; 0: not yet */
+    double      ended;           /* and when they had all ended, of a record; 0: they have not */
+    int         exit_code;       /* of the job as a whole, then */
     double      remaining;       /* s that it may still run; 0: no limit is set */
     bool        ending;          /* it has failed, or is being ended */
     pmix_status_t status;        /* why, then */
@@ -77,12 +79,17 @@ struct fact_usage {
 struct fact_ops {
     /* The i-th job that has not ended, oldest first; false: there are no more. */
     bool (*job)(void *host, size_t i, struct fact_job *out);
+    /* The i-th of those that have ended and of which there is a record still, oldest first; the
+     * other operations take it as they take jobs.  NULL: there are none. */
+    bool (*ended)(void *host, size_t i, struct fact_job *out);
     /* By number from 0; false: there are no more. */
     bool (*run)(void *host, const void *job, size_t i, struct fact_run *out);
     bool (*app)(void *host, const void *job, int i, struct fact_app *out);
     bool (*node)(void *host, int i, struct fact_node *out);
     /* rank is one of the job's. */
     void (*rank)(void *host, const void *job, int rank, struct fact_rank *out);
+    /* What set-up providers have said of a job under this key, borrowed; NULL: nothing. */
+    const pmix_value_t *(*said)(void *host, const void *job, const char *key);
     /* Ask the servers of the nodes of a job (node -1: all) about its ranks there.  What
      * they say comes by ext_seen and ext_seen_server; of this server's own node before it
      * returns.  How many others are asked: ext_survey_over follows once all of them have

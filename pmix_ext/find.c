@@ -37,6 +37,8 @@ static const struct selector { const char *key; enum kind kind; size_t at; } sel
     { PMIX_TOOL_ATTACHMENT_FILE, TEXT, offsetof(struct find_wants, file) },
     { PMIX_SERVER_NSPACE, TEXT, offsetof(struct find_wants, nspace) },
     { PMIX_SERVER_HOSTNAME, TEXT, offsetof(struct find_wants, host) },
+    { PMIX_SERVER_TMPDIR, TEXT, offsetof(struct find_wants, session_folder) },
+    { PMIX_SYSTEM_TMPDIR, TEXT, offsetof(struct find_wants, system_folder) },
     { PMIX_SERVER_PIDINFO, PID, offsetof(struct find_wants, pid) },
     { PMIX_CONNECT_TO_SYSTEM, YES, offsetof(struct find_wants, to_system) },
     { PMIX_CONNECT_SYSTEM_FIRST, YES, offsetof(struct find_wants, system_first) },
@@ -192,10 +194,10 @@ static pmix_status_t by_file(const struct find_wants *w, struct found *f, struct
 /* --- lists ------------------------------------------------------------- */
 
 /* The system's server: PMIX_SUCCESS, or NEXT: there is none. */
-static pmix_status_t at_system(struct found *f, struct err *e)
+static pmix_status_t at_system(const struct find_wants *w, struct found *f, struct err *e)
 {
     struct rendezvous *list;
-    int n = rendezvous_list(true, &list, e);
+    int n = rendezvous_list(true, w->system_folder, &list, e);
 
     if (n > 0)
         f->at = list[0];
@@ -205,7 +207,7 @@ static pmix_status_t at_system(struct found *f, struct err *e)
 
 static pmix_status_t by_system(const struct find_wants *w, struct found *f, struct err *e)
 {
-    pmix_status_t rc = w->to_system || w->system_first ? at_system(f, e) : NEXT;
+    pmix_status_t rc = w->to_system || w->system_first ? at_system(w, f, e) : NEXT;
 
     if (w->to_system && !w->system_first && rc == NEXT)
         return unreachable(e, "no server of the system runs here");
@@ -240,7 +242,7 @@ static int select_from(struct rendezvous *list, int n, const struct find_wants *
 static pmix_status_t at_session(const struct find_wants *w, struct found *f, struct err *e)
 {
     struct rendezvous *list;
-    int n = rendezvous_list(false, &list, e);
+    int n = rendezvous_list(false, w->session_folder, &list, e);
 
     if (n < 0)
         return PMIX_ERR_UNREACH;
@@ -280,7 +282,7 @@ static pmix_status_t by_pid(const struct find_wants *w, struct found *f, struct 
     if (!w->pid)
         return NEXT;
     rc = at_session(w, f, e);
-    if (rc == NEXT && at_system(f, e) == PMIX_SUCCESS && f->at.pid == w->pid)
+    if (rc == NEXT && at_system(w, f, e) == PMIX_SUCCESS && f->at.pid == w->pid)
         return PMIX_SUCCESS;
     if (rc == NEXT)
         err_set(e, ERR_OTHER, "process %d is no server that takes tools of this user",
@@ -330,7 +332,7 @@ static pmix_status_t by_search(const struct find_wants *w, struct found *f, stru
         size_t n = strcspn(order, ",");
 
         if (n == 6 && !strncmp(order, "system", n))
-            rc = at_system(f, e);
+            rc = at_system(w, f, e);
         else if (n == 7 && !strncmp(order, "session", n))
             rc = at_session(w, f, e);
         else
@@ -382,7 +384,8 @@ int find_connect(const struct found *f, struct err *e)
 int find_all(struct rendezvous **list, struct err *e)
 {
     struct rendezvous *session, *all;
-    int n = rendezvous_list(true, list, e), more = n < 0 ? -1 : rendezvous_list(false, &session, e);
+    int n = rendezvous_list(true, NULL, list, e);
+    int more = n < 0 ? -1 : rendezvous_list(false, NULL, &session, e);
 
     if (more < 0) {
         free(*list);

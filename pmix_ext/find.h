@@ -41,6 +41,8 @@ struct find_wants {                  /* zeroed: nothing was said; strings are bo
     const char *nspace;              /* PMIX_SERVER_NSPACE */
     const char *host;                /* PMIX_SERVER_HOSTNAME */
     pid_t       pid;                 /* PMIX_SERVER_PIDINFO */
+    const char *session_folder;      /* PMIX_SERVER_TMPDIR, PMIX_SYSTEM_TMPDIR: where entries */
+    const char *system_folder;       /* are; NULL: as their variables say, or the usual ones */
     bool        to_system, system_first;
     const char *order;               /* of 7: one of these words, or both with a comma */
     unsigned    tries;               /* PMIX_CONNECT_MAX_RETRIES, after the first */
@@ -85,12 +87,13 @@ int           find_all(struct rendezvous **list, struct err *e);
 
 /* start.c: what this program has beside itself of that name, or the name, for PATH. */
 void          find_program(const char *name, char *path, size_t size);
-/* Start a program that is nobody's to wait for, in a session of its own: in and out are its
- * stdin and stdout.  Its pid, or -1 and e; that it cannot be run shows by its end. */
-pid_t         find_start(char *const argv[], int in, int out, struct err *e);
+/* Start a program that is nobody's to wait for, in a session of its own: in, out and
+ * errors are its standard descriptors.  Its pid, or -1 and e; that it cannot be run shows by its end. */
+pid_t         find_start(char *const argv[], int in, int out, int errors, struct err *e);
 /* Where no launcher runs: start one (mpiexec_lite), as this user, for these programs, and wait
  * until it takes tools; f is then as find_server has it, f->at.nspace the job's name.  Its
- * output goes to our own stdout and stderr, its input is empty.  PMIX_SUCCESS; or e and
+ * output goes to our own stdout and stderr, or, where infos say that PMIX_FWD_STDOUT or
+ * PMIX_FWD_STDERR is false, nowhere; its input is empty.  PMIX_SUCCESS; or e and
  * PMIX_ERR_BAD_PARAM, PMIX_ERR_NOT_SUPPORTED: an info that is required and means nothing
  * here; PMIX_ERR_JOB_FAILED_TO_LAUNCH: it has ended before it could be called (a job of less
  * than 50 ms as well: what it printed says more). */

@@ -60,7 +60,7 @@ static int start_ssh(const struct found *f, int theirs, struct err *e)
         return -1;
     snprintf(name, sizeof name, "%s", f->host);
     snprintf(command, sizeof command, "%s --tool %d", program, (int)f->pid);
-    return find_start(argv, theirs, theirs, e) > 0 ? 0 : -1;
+    return find_start(argv, theirs, theirs, STDERR_FILENO, e) > 0 ? 0 : -1;
 }
 
 /* --- dialling ---------------------------------------------------------- */
@@ -76,7 +76,7 @@ static int start_dialling(const struct found *f, int theirs, struct err *e)
     if (given && *given)
         snprintf(program, sizeof program, "%s", given);
     snprintf(where, sizeof where, "%s", f->host);
-    return find_start(argv, theirs, theirs, e) > 0 ? 0 : -1;
+    return find_start(argv, theirs, theirs, STDERR_FILENO, e) > 0 ? 0 : -1;
 }
 
 /* What pmi2_server is asked (mpiexec_lite/resident.h). */

@@ -2,19 +2,39 @@
 #include "pmix_ext/info.h"
 
 #include "pmix_ext/serve.h"
+#include "pmix_ext/value.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+void info_of_fact(const struct fact_job *job, struct info_of *out)
+{
+    *out = (struct info_of){ .job = *job, .rank = PMIX_RANK_UNDEF, .node = -1, .app = -1,
+                             .viewer = -1, .realm = INFO_REALMS };
+}
+
+static bool find(struct ext *x, bool (*next)(void *host, size_t i, struct fact_job *out),
+                 const char *nspace, struct info_of *out)
+{
+    struct fact_job job;
+
+    info_of_fact(&(struct fact_job){ .of = NULL }, out);
+    for (size_t i = 0; next && next(x->host, i, &job); i++)
+        if (!strcmp(job.nspace, nspace)) {
+            out->job = job;
+            return true;
+        }
+    return false;
+}
+
 bool info_of_job(struct ext *x, const char *nspace, struct info_of *out)
 {
-    *out = (struct info_of){ .rank = PMIX_RANK_UNDEF, .node = -1, .app = -1, .viewer = -1,
-                             .realm = INFO_REALMS };
-    for (size_t i = 0; x->ops.facts->job(x->host, i, &out->job); i++)
-        if (!strcmp(out->job.nspace, nspace))
-            return true;
-    out->job.of = NULL;
-    return false;
+    return find(x, x->ops.facts->job, nspace, out);
+}
+
+bool info_of_ended(struct ext *x, const char *nspace, struct info_of *out)
+{
+    return find(x, x->ops.facts->ended, nspace, out);
 }
 
 /* --- nodes and programs ------------------------------------------------ */
@@ -140,6 +160,19 @@ const struct info_key *info_key(const char *key)
     return NULL;
 }
 
+/* Job-level information that is not ours. */
+static pmix_status_t get_said(struct ext *x, const struct info_of *of, const char *key,
+                              pmix_value_t *value)
+{
+    const pmix_value_t *said = x->ops.facts->said ? x->ops.facts->said(x->host, of->job.of, key)
+                                                  : NULL;
+    struct err e;
+
+    if (!said)
+        return PMIX_ERR_NOT_FOUND;
+    return value_copy(PMIX_VALUE, said, value, &e) < 0 ? PMIX_ERR_NOMEM : PMIX_SUCCESS;
+}
+
 pmix_status_t info_get(struct ext *x, const struct info_of *of, const char *key,
                        pmix_value_t *value)
 {
@@ -148,6 +181,8 @@ pmix_status_t info_get(struct ext *x, const struct info_of *of, const char *key,
     pmix_status_t status;
 
     *value = (pmix_value_t){ .type = PMIX_UNDEF };
+    if (!k && of->job.of && !is_rank(of))
+        return get_said(x, of, key, value);
     if (!k || (!of->job.of && !k->alone))
         return PMIX_ERR_NOT_FOUND;
     what.realm = choose(k, of);

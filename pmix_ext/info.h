@@ -31,6 +31,11 @@ struct info_of {
 /* Begin with nothing but the job of that name: false: there is none. */
 bool info_of_job(struct ext *x, const char *nspace, struct info_of *out);
 
+/* The same of the record of a job that has ended. */
+bool info_of_ended(struct ext *x, const char *nspace, struct info_of *out);
+/* Begin with that job, whichever it is. */
+void info_of_fact(const struct fact_job *job, struct info_of *out);
+
 /* PMIX_SUCCESS and *value, which is the caller's (value_clear(PMIX_VALUE, value)); else
  * PMIX_ERR_NOT_FOUND: it is not known, or not a key of such; PMIX_ERR_NOMEM. */
 pmix_status_t info_get(struct ext *x, const struct info_of *of, const char *key,

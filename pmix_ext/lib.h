@@ -69,10 +69,11 @@ struct link {
 
 /* To the server of the rank that this process is.  NULL and *status. */
 struct link *link_open_rank(pmix_status_t *status);
-/* As a tool over a connected descriptor, which is taken; name: wanted, or NULL; server: what
+/* As a tool over a connected descriptor, which is taken; name: wanted, "" and
+ * PMIX_RANK_UNDEF: any; server: what
  * its entry calls it ("": the server says). */
 struct link *link_open_tool(int fd, const pmix_proc_t *name, const char *server,
-                            pmix_status_t *status);
+                            pmix_status_t *status, struct err *e);
 /* Take it out of the list and close it; all that waits for it fails.  The lock is not held. */
 void link_close(struct link *l);
 /* The one that answers, or NULL; to be dropped. */
@@ -247,6 +248,7 @@ struct op {
     struct buf        texts[OP_TEXTS];   /* the request's JSON */
     unsigned          ntexts;
     pmix_status_t     status;
+    struct err        why;       /* the server's words where it has failed */
     bool              known;     /* nobody needs to be asked: the result is there */
     bool              sent;      /* the reader has it until it is over */
     bool              over;

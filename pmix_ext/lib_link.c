@@ -135,8 +135,10 @@ static int say_hello(struct client *c, void *user, struct err *e)
     int rc;
 
     call_start(&k, c, "pmix-tool-connect");
-    if (h->name)
+    if (*h->name->nspace)
         msg_str(&k.req, "name", h->name->nspace);
+    if (h->name->rank != PMIX_RANK_UNDEF)
+        msg_int(&k.req, "rank", h->name->rank);
     msg_str(&k.req, "version", VERSION);
     rc = call_run(&k, e);
     p = k.reply ? msg_find(&k.reply->m, "status") : NULL;
@@ -151,17 +153,16 @@ static int say_hello(struct client *c, void *user, struct err *e)
 }
 
 struct link *link_open_tool(int fd, const pmix_proc_t *name, const char *server,
-                            pmix_status_t *status)
+                            pmix_status_t *status, struct err *e)
 {
     struct hello h = { link_new(), name, PMIX_ERR_UNREACH };
-    struct err e = { ERR_NONE, "" };
 
     if (!h.link) {
         close(fd);
         *status = PMIX_ERR_NOMEM;
         return NULL;
     }
-    if (client_open_as(&h.link->client, fd, say_hello, &h, &e) < 0) {
+    if (client_open_as(&h.link->client, fd, say_hello, &h, e) < 0) {
         *status = h.status;
         return give_up(h.link);
     }

@@ -2,6 +2,7 @@
 #include "pmix_ext/lib.h"
 
 #include "pmix_ext/base64.h"
+#include "pmix_ext/reason.h"
 #include "pmix_ext/types.h"
 #include "pmix_ext/value.h"
 
@@ -55,6 +56,7 @@ static pmix_status_t status_of_reply(const struct op *op, const struct reply *r)
 void op_start(struct op *op, const struct ask *ask)
 {
     *op = (struct op){ .ask = ask, .link = link_primary() };
+    reason_keep(PMIX_SUCCESS, "");
     pthread_cond_init(&op->came, NULL);
     if (!op->link)
         op->status = lib_begun() ? PMIX_ERR_UNREACH : PMIX_ERR_INIT;
@@ -324,8 +326,12 @@ static void take_part(struct op *op, const struct reply *r)
     p = msg_find(&r->m, "pieces");
     if (p && p->len && op->status >= PMIX_SUCCESS)
         taken = take_pieces(op, p);
-    if (op->status == PMIX_SUCCESS)
-        op->status = taken != PMIX_SUCCESS ? taken : said;
+    if (op->status != PMIX_SUCCESS)
+        return;
+    op->status = taken != PMIX_SUCCESS ? taken : said;
+    p = said != PMIX_SUCCESS ? msg_find(&r->m, "errmsg") : NULL;
+    if (p)
+        err_set(&op->why, ERR_OTHER, "%s", p->val);
 }
 
 /* --- sending ----------------------------------------------------------- */
@@ -364,6 +370,7 @@ static void run_deliver(struct note *n)
 {
     struct op *op = container_of(n, struct op, note);
 
+    reason_keep(op->status, op->why.text);
     op->deliver(op);
 }
 
@@ -410,6 +417,7 @@ pmix_status_t op_wait(struct op *op)
         pthread_cond_wait(&op->came, &lib.lock);
     pthread_mutex_unlock(&lib.lock);
     callback_waits(&lib.callbacks, false);
+    reason_keep(op->status, op->why.text);
     return op->status;
 }
 

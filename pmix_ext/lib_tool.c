@@ -2,6 +2,7 @@
 #include "pmix_ext/lib.h"
 
 #include "pmix_ext/find.h"
+#include "pmix_ext/reason.h"
 #include "pmix_ext/value.h"
 
 #include <stdlib.h>
@@ -9,47 +10,61 @@
 
 /* --- opening ----------------------------------------------------------- */
 
-/* The name a tool asks for, or NULL. */
-static const pmix_proc_t *wanted_name(const pmix_info_t *infos, size_t n, pmix_proc_t *name)
+/* The name and rank a tool asks for; "" and PMIX_RANK_UNDEF: none. */
+static pmix_status_t wanted_name(const pmix_info_t *infos, size_t n, pmix_proc_t *name,
+                                 struct err *e)
 {
     const pmix_value_t *v = attr_find(infos, n, PMIX_TOOL_NSPACE);
+    const pmix_value_t *r = attr_find(infos, n, PMIX_TOOL_RANK);
+    pmix_status_t rc = PMIX_SUCCESS;
+    long long rank = 0;
 
-    if (!v || v->type != PMIX_STRING || !v->data.string)
-        return NULL;
-    PMIX_LOAD_PROCID(name, v->data.string, 0);
-    return name;
+    PMIX_LOAD_PROCID(name, v && v->type == PMIX_STRING ? v->data.string : NULL, PMIX_RANK_UNDEF);
+    if (r && r->type == PMIX_PROC_RANK)
+        rank = r->data.rank;
+    else if (r)
+        PMIX_VALUE_GET_NUMBER(rc, r, rank, long long);
+    if (rc != PMIX_SUCCESS || rank < 0 || rank >= PMIX_RANK_VALID) {
+        err_set(e, ERR_INVALID_ARG, "%s: a rank is wanted", PMIX_TOOL_RANK);
+        return PMIX_ERR_BAD_PARAM;
+    }
+    if (r)
+        name->rank = (pmix_rank_t)rank;
+    return PMIX_SUCCESS;
 }
 
 static struct link *open_found(const struct found *f, const pmix_info_t *infos, size_t n,
-                               pmix_status_t *status)
+                               pmix_status_t *status, struct err *e)
 {
     pmix_proc_t name;
-    struct err e;
     int fd;
 
     if (f->how == FOUND_RANK)
         return link_open_rank(status);
+    *status = wanted_name(infos, n, &name, e);
+    if (*status != PMIX_SUCCESS)
+        return NULL;
     *status = PMIX_ERR_UNREACH;
-    fd = find_connect(f, &e);
+    fd = find_connect(f, e);
     if (fd < 0)
         return NULL;
-    return link_open_tool(fd, wanted_name(infos, n, &name), f->at.nspace, status);
+    return link_open_tool(fd, &name, f->at.nspace, status, e);
 }
 
 static struct link *open_tool(const pmix_info_t *infos, size_t n, pmix_status_t *status)
 {
     struct find_wants wants;
+    struct err e = { ERR_NONE, "" };
+    struct found f = { .fd = -1 };
     struct link *l = NULL;
-    struct found f;
-    struct err e;
 
     *status = find_read(infos, n, &wants, &e);
-    if (*status != PMIX_SUCCESS)
-        return NULL;
-    *status = find_server(&wants, &f, &e);
     if (*status == PMIX_SUCCESS)
-        l = open_found(&f, infos, n, status);
+        *status = find_server(&wants, &f, &e);
+    if (*status == PMIX_SUCCESS)
+        l = open_found(&f, infos, n, status, &e);
     find_clear(&f);
+    reason_keep(*status, e.text);
     return l;
 }
 
@@ -114,18 +129,19 @@ pmix_status_t tool_start_launcher(const pmix_info_t *infos, size_t ninfo, const 
                                   size_t napps, pmix_nspace_t nspace)
 {
     pmix_status_t status;
+    struct err e = { ERR_NONE, "" };
     struct link *l = NULL;
     struct found f;
-    struct err e;
 
     status = find_start_launcher(infos, ninfo, apps, napps, &f, &e);
     if (status == PMIX_SUCCESS)
-        l = open_found(&f, NULL, 0, &status);
+        l = open_found(&f, NULL, 0, &status, &e);
     if (l && !lib_add_late(l)) {
         link_close(l);
         l = NULL;
         status = PMIX_ERR_INIT;
     }
+    reason_keep(status, e.text);
     if (nspace)
         PMIX_LOAD_NSPACE(nspace, l ? f.at.nspace : "");
     find_clear(&f);

@@ -12,6 +12,9 @@
 /* In PMIX_QUERY_NAMESPACE_INFO. */
 #define LITE_JOB_STATE  "lite.job.state" /* PMIX_JOB_STATE */
 #define LITE_JOB_BEGAN  "lite.job.began" /* PMIX_TIME */
+#define LITE_JOB_ENDED  "lite.job.ended" /* PMIX_TIME; with it PMIX_EXIT_CODE: of a record */
+/* PMIX_STRING: jobs that have ended, of which there is a record, with commas. */
+#define LITE_JOBS_ENDED "lite.jobs.ended"
 /* In PMIX_QUERY_MEMORY_USAGE, with PMIX_QUERY_REPORT_MINMAX: MiB of one rank. */
 #define LITE_MEMORY_MIN "lite.mem.min"   /* PMIX_FLOAT */
 #define LITE_MEMORY_MAX "lite.mem.max"   /* PMIX_FLOAT */

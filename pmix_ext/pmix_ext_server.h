@@ -1,7 +1,9 @@
 /* pmix_ext_server.h - the standard's types and calls for the host of a server.
  *
  * The servers of this project are its launcher and proxies: libpmix_ext holds none, and
- * each call here answers PMIX_ERR_NOT_SUPPORTED.  They are declared, and in the library,
+ * each call here answers PMIX_ERR_NOT_SUPPORTED.  What PMIx_server_setup_application,
+ * _setup_local_support and _setup_fork are for in a server, the launcher has set-up providers
+ * do (mpiexec_lite-providers(7)), who speak in the keys of these calls.  They are declared, and in the library,
  * so that a program that can be a server as well as a tool compiles, links and is told. */
 #ifndef PMIX_EXT_SERVER_H
 #define PMIX_EXT_SERVER_H

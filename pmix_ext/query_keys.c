@@ -44,15 +44,27 @@ static pmix_status_t get_qualifiers(struct ext *x, const struct element *of, pmi
     return give_buf(out, &text);
 }
 
-static pmix_status_t get_namespaces(struct ext *x, const struct element *of, pmix_value_t *out)
+static pmix_status_t give_names(struct ext *x, bool (*next)(void *, size_t, struct fact_job *),
+                                pmix_value_t *out)
 {
     struct buf text = BUF_INIT;
     struct fact_job j;
 
-    (void)of;
-    for (size_t i = 0; x->ops.facts->job(x->host, i, &j); i++)
+    for (size_t i = 0; next && next(x->host, i, &j); i++)
         buf_printf(&text, "%s%s", i ? "," : "", j.nspace);
     return give_buf(out, &text);
+}
+
+static pmix_status_t get_namespaces(struct ext *x, const struct element *of, pmix_value_t *out)
+{
+    (void)of;
+    return give_names(x, x->ops.facts->job, out);
+}
+
+static pmix_status_t get_ended(struct ext *x, const struct element *of, pmix_value_t *out)
+{
+    (void)of;
+    return give_names(x, x->ops.facts->ended, out);
 }
 
 /* What this caller may send, and so do. */
@@ -170,18 +182,21 @@ static pmix_job_state_t job_state(const struct fact_job *j)
 {
     if (j->ending)
         return PMIX_JOB_STATE_TERMINATED_WITH_ERROR;
+    if (j->ended > 0)
+        return j->exit_code ? PMIX_JOB_STATE_TERMINATED_WITH_ERROR : PMIX_JOB_STATE_TERMINATED;
     return j->began > 0 ? PMIX_JOB_STATE_RUNNING : PMIX_JOB_STATE_LAUNCH_UNDERWAY;
 }
 
 static int add_job(struct ext *x, const struct element *of, struct buf *out, struct err *e)
 {
     const struct fact_job *j = &of->job->job;
-    pmix_info_t infos[6] = { { .key = "" } };
+    pmix_info_t infos[8] = { { .key = "" } };
     struct info_of what;
     pmix_value_t command;
+    size_t n = 6;
     int got;
 
-    info_of_job(x, j->nspace, &what);
+    info_of_fact(j, &what);
     if (info_get(x, &what, PMIX_CMD_LINE, &command) != PMIX_SUCCESS)
         return err_set(e, ERR_NOMEM, "no memory for a job's command");
     begin(&infos[0], PMIX_NSPACE, PMIX_STRING)->value.data.string = (char *)(uintptr_t)j->nspace;
@@ -190,7 +205,11 @@ static int add_job(struct ext *x, const struct element *of, struct buf *out, str
     begin(&infos[3], PMIX_QUERY_JOB_STATUS, PMIX_STATUS)->value.data.status = j->status;
     begin(&infos[4], LITE_JOB_STATE, PMIX_JOB_STATE)->value.data.jstate = job_state(j);
     begin(&infos[5], LITE_JOB_BEGAN, PMIX_TIME)->value.data.time = (time_t)j->began;
-    got = add_infos(PMIX_JOB_INFO_ARRAY, infos, 6, out, e);
+    if (j->ended > 0) {
+        begin(&infos[n++], LITE_JOB_ENDED, PMIX_TIME)->value.data.time = (time_t)j->ended;
+        begin(&infos[n++], PMIX_EXIT_CODE, PMIX_INT)->value.data.integer = j->exit_code;
+    }
+    got = add_infos(PMIX_JOB_INFO_ARRAY, infos, n, out, e);
     free(command.data.string);
     return got;
 }
@@ -409,6 +428,7 @@ const struct query_key query_keys[] = {
     { PMIX_QUERY_SUPPORTED_KEYS, ONCE(PMIX_STRING, 0, get_keys) },
     { PMIX_QUERY_SUPPORTED_QUALIFIERS, ONCE(PMIX_STRING, 0, get_qualifiers) },
     { PMIX_QUERY_NAMESPACES, ONCE(PMIX_STRING, 0, get_namespaces) },
+    { LITE_JOBS_ENDED, ONCE(PMIX_STRING, 0, get_ended) },
     { PMIX_QUERY_NAMESPACE_INFO, .type = PMIX_INFO, .each = EACH_JOB, .takes = Q_NSPACE,
       .all_jobs = true, .add = add_job },
     { PMIX_QUERY_JOB_STATUS, ONCE(PMIX_STATUS, Q_NSPACE, get_job_status) },

@@ -81,7 +81,7 @@ static pmix_status_t take_nspace(struct ext *x, struct selection *sel, const cha
 {
     struct info_of of;
 
-    if (nspace && info_of_job(x, nspace, &of))
+    if (nspace && (info_of_job(x, nspace, &of) || info_of_ended(x, nspace, &of)))
         return add_job(sel, &of.job);
     refuse(sel, PMIX_ERR_INVALID_NAMESPACE);
     return PMIX_SUCCESS;

@@ -236,10 +236,10 @@ static bool take_entry(const char *folder, const char *name, struct rendezvous *
     return false;
 }
 
-int rendezvous_list(bool system, struct rendezvous **list, struct err *e)
+int rendezvous_list(bool system, const char *wanted, struct rendezvous **list, struct err *e)
 {
     char folder[RUNDIR_PATH], host[RENDEZVOUS_HOST] = "";
-    const char *given = given_folder(system);
+    const char *given = wanted ? wanted : given_folder(system);
     struct dirent *d;
     int n = 0;
     DIR *dir;
@@ -272,6 +272,6 @@ void rendezvous_tidy(void)
 {
     struct rendezvous *list;
 
-    rendezvous_list(false, &list, NULL);
+    rendezvous_list(false, NULL, &list, NULL);
     free(list);
 }

@@ -52,8 +52,9 @@ unsigned long long rendezvous_start_of(pid_t pid);
 /* One entry, whatever its name: 1; 0: there is none; -1 and e: there is one, but it cannot
  * be trusted, or makes no sense. */
 int rendezvous_read(const char *entry, struct rendezvous *r, struct err *e);
-/* Live servers of this kind on this host, at most RENDEZVOUS_MOST, in order of creation;
+/* Live servers of this kind on this host, as they are found in that folder (NULL: the one that
+ * the environment names, or the usual one), at most RENDEZVOUS_MOST, in order of creation;
  * *list is malloc'ed, or NULL.  Their number, or -1 and e. */
-int rendezvous_list(bool system, struct rendezvous **list, struct err *e);
+int rendezvous_list(bool system, const char *folder, struct rendezvous **list, struct err *e);
 
 #endif

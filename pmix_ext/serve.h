@@ -40,6 +40,7 @@ struct session {                         /* what the layer knows of a connection
     size_t       nregistrations, last_registration;  /* how many; the last id */
     TAILQ_HEAD(, monitor) monitors;      /* owned: pmix-monitor */
     size_t       nmonitors;
+    unsigned     ncleanups;              /* that it has asked for */
     unsigned long long missed;           /* events that were dropped, and not told yet */
     STAILQ_HEAD(, own_name) own_names;   /* owned: published until the connection ends */
     int          owner;                  /* of a tool that has published: below 0 */
@@ -174,6 +175,11 @@ void fences_clear(struct ext *x);
 void names_clear(struct ext *x);
 void spawns_clear(struct ext *x);
 
+/* An argument that names processes, as malloc'ed array, where "local_node" and "local_peers" are
+ * the ranks that they mean to who asks; none: 0 of them.  The status, and e; *procs is the
+ * caller's either way. */
+pmix_status_t ext_take_procs(const struct session *s, const struct value *text, const char *what,
+                             pmix_proc_t **procs, size_t *n, struct err *e);
 /* The node that the caller is on; -1: none that has ranks. */
 int session_node(const struct session *s);
 

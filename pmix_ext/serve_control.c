@@ -4,13 +4,13 @@
  * A rank may give orders to its own job and to jobs that it is connected to, a tool to all
  * jobs here: both are of one user, or the tool is root's.  All directives are understood
  * before the first is carried out. */
-#include "pmix_ext/serve.h"
+#include "pmix_ext/serve_cleanup.h"
 
-#include "pmix_ext/pmix_ext_keys.h"
-#include "pmix_ext/value.h"
+#include "pmix_ext/support.h"
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { CONTROL_TARGETS, CONTROL_DIRECTIVES };
@@ -20,28 +20,25 @@ enum { ORDERS = 16 };                    /* directives that do something, of one
 
 struct control {                         /* one pmix-job-control */
     struct session  *s;
-    pmix_proc_t     *targets;
+    pmix_proc_t     *targets;            /* owned */
     size_t           ntargets;
     struct infos     directives;
     struct ext_order orders[ORDERS];
     size_t           norders;
+    struct ext_cleanup cleanup;
     char             who[LIMIT_JOBID + 40];
 };
 
 /* --- directives -------------------------------------------------------- */
 
-static const struct { const char *key; enum ext_order_kind kind; } flags[] = {
-    { PMIX_JOB_CTRL_PAUSE, EXT_PAUSE }, { PMIX_JOB_CTRL_RESUME, EXT_RESUME },
-    { PMIX_JOB_CTRL_TERMINATE, EXT_TERMINATE }, { PMIX_JOB_CTRL_KILL, EXT_KILL },
-};
+static const char *const known[] = { PMIX_JOB_CTRL_ID, NULL };
 
 /* What would have to be done and cannot be; what only describes the job or the request is
  * fine. */
 static const char *const unsupported[] = {
     PMIX_JOB_CTRL_RESTART, PMIX_JOB_CTRL_CHECKPOINT, PMIX_JOB_CTRL_CHECKPOINT_EVENT,
     PMIX_JOB_CTRL_CHECKPOINT_SIGNAL, PMIX_JOB_CTRL_CHECKPOINT_METHOD, PMIX_JOB_CTRL_PROVISION,
-    PMIX_JOB_CTRL_PROVISION_IMAGE, PMIX_JOB_CTRL_PREEMPTIBLE, PMIX_REGISTER_CLEANUP,
-    PMIX_REGISTER_CLEANUP_DIR,
+    PMIX_JOB_CTRL_PROVISION_IMAGE, PMIX_JOB_CTRL_PREEMPTIBLE, NULL
 };
 
 static pmix_status_t add_order(struct control *c, enum ext_order_kind kind, int signo,
@@ -55,19 +52,56 @@ static pmix_status_t add_order(struct control *c, enum ext_order_kind kind, int 
     return PMIX_SUCCESS;
 }
 
-static pmix_status_t take_signal(struct control *c, const pmix_info_t *info, struct err *e)
+static pmix_status_t take_flag(struct control *c, const pmix_info_t *info,
+                               enum ext_order_kind kind, struct err *e)
+{
+    if (info->value.type != PMIX_BOOL && info->value.type != PMIX_UNDEF) {
+        err_set(e, ERR_INVALID_VAL, "%s is no PMIX_BOOL", info->key);
+        return PMIX_ERR_TYPE_MISMATCH;
+    }
+    return info_is_true(info) ? add_order(c, kind, 0, e) : PMIX_SUCCESS;
+}
+
+static pmix_status_t take_signal(struct control *c, const pmix_info_t *info,
+                                 enum ext_order_kind kind, struct err *e)
 {
     long long signo;
 
     if (info_number(info, 1, SIGRTMAX, &signo, e) < 0)
         return PMIX_ERR_BAD_PARAM;
-    return add_order(c, EXT_SIGNAL, (int)signo, e);
+    return add_order(c, kind, (int)signo, e);
 }
 
-static bool is_among(const char *key, const char *const *list, size_t n)
+static const struct {
+    const char         *key;
+    pmix_status_t     (*take)(struct control *c, const pmix_info_t *info,
+                              enum ext_order_kind kind, struct err *e);
+    enum ext_order_kind kind;
+} kinds[] = {
+    { PMIX_JOB_CTRL_SIGNAL, take_signal, EXT_SIGNAL },
+    { PMIX_JOB_CTRL_PAUSE, take_flag, EXT_PAUSE },
+    { PMIX_JOB_CTRL_RESUME, take_flag, EXT_RESUME },
+    { PMIX_JOB_CTRL_TERMINATE, take_flag, EXT_TERMINATE },
+    { PMIX_JOB_CTRL_KILL, take_flag, EXT_KILL },
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+bool control_attribute(size_t i, const char **key, pmix_data_type_t *type)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(list[i], key))
+    const size_t nknown = sizeof known / sizeof *known - 1;
+
+    if (i >= KINDS + nknown)
+        return cleanup_attribute(i - KINDS - nknown, key, type);
+    if (i >= KINDS)
+        return attribute_at(known, i - KINDS, key, type);
+    attribute_standard(kinds[i].key, key, type);
+    return true;
+}
+
+static bool is_among(const char *key, const char *const *list)
+{
+    for (; *list; list++)
+        if (!strcmp(*list, key))
             return true;
     return false;
 }
@@ -75,23 +109,18 @@ static bool is_among(const char *key, const char *const *list, size_t n)
 /* PMIX_SUCCESS, or what is wrong and e. */
 static pmix_status_t take_directive(struct control *c, const pmix_info_t *info, struct err *e)
 {
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-        if (!strcmp(info->key, flags[i].key)) {
-            if (info->value.type != PMIX_BOOL && info->value.type != PMIX_UNDEF) {
-                err_set(e, ERR_INVALID_VAL, "%s is no PMIX_BOOL", info->key);
-                return PMIX_ERR_TYPE_MISMATCH;
-            }
-            return info_is_true(info) ? add_order(c, flags[i].kind, 0, e) : PMIX_SUCCESS;
-        }
-    if (!strcmp(info->key, PMIX_JOB_CTRL_SIGNAL))
-        return take_signal(c, info, e);
+    for (size_t i = 0; i < KINDS; i++)
+        if (!strcmp(info->key, kinds[i].key))
+            return kinds[i].take(c, info, kinds[i].kind, e);
     if (!strcmp(info->key, PMIX_JOB_CTRL_CANCEL)) {
         err_set(e, ERR_OTHER, "there is nothing to cancel: orders are carried out at once");
         return PMIX_ERR_NOT_FOUND;
     }
-    if (!strcmp(info->key, PMIX_JOB_CTRL_ID) ||
+    if (cleanup_is(info->key))
+        return cleanup_take(&c->cleanup, info, e);
+    if (is_among(info->key, known) ||
         (!(info->flags & PMIX_INFO_REQD) &&
-         !is_among(info->key, unsupported, sizeof unsupported / sizeof *unsupported)))
+         !is_among(info->key, unsupported)))
         return PMIX_SUCCESS;
     err_set(e, ERR_OTHER, "%s is not supported", info->key);
     return PMIX_ERR_NOT_SUPPORTED;
@@ -105,7 +134,7 @@ static pmix_status_t take_directives(struct control *c, struct err *e)
         if (status != PMIX_SUCCESS)
             return status;
     }
-    if (c->norders)
+    if (c->norders || cleanup_asked(&c->cleanup))
         return PMIX_SUCCESS;
     err_set(e, ERR_INVALID_ARG, "no directive says what to do");
     return PMIX_ERR_BAD_PARAM;
@@ -206,7 +235,9 @@ static pmix_status_t run(struct control *c, struct err *e)
         status = default_targets(c, &own, e);
     if (status == PMIX_SUCCESS)
         status = check_targets(c, e);
-    if (status == PMIX_SUCCESS)
+    if (status == PMIX_SUCCESS && cleanup_asked(&c->cleanup))
+        status = cleanup_begin(c->s, &c->cleanup, c->targets, c->ntargets, e);
+    if (status == PMIX_SUCCESS && c->norders)
         status = carry_out(c, e);
     c->targets = given;
     return status;
@@ -225,20 +256,18 @@ enum outcome ext_job_control(struct request *rq, struct err *e)
     const struct value *targets = &rq->arg[CONTROL_TARGETS];
     const struct value *directives = &rq->arg[CONTROL_DIRECTIVES];
     struct control c = { .s = session_of(rq, e) };
-    pmix_status_t status = PMIX_ERR_BAD_PARAM;
-    void *v = NULL;
+    pmix_status_t status;
 
     if (!c.s)
         return ext_refuse(rq, PMIX_ERR_NOMEM);
     name_who(&c);
-    if ((!targets->s || value_decode_array(PMIX_PROC, targets->s, targets->len, "targets", &v,
-                                           &c.ntargets, e) == 0) &&
-        infos_take(&c.directives, directives->s, directives->len, "directives", e) == 0) {
-        c.targets = v;
+    status = ext_take_procs(c.s, targets, "targets", &c.targets, &c.ntargets, e);
+    if (status == PMIX_SUCCESS)
+        status = directives_read(&c.directives, directives->s, directives->len, "directives", e);
+    if (status == PMIX_SUCCESS)
         status = run(&c, e);
-    }
     infos_clear(&c.directives);
-    value_free_array(PMIX_PROC, v, v ? c.ntargets : 0);
+    free(c.targets);
     reply_text(rq, CONTROL_RESULTS_OUT, "[]", 2);
     return status == PMIX_SUCCESS ? REPLY : ext_refuse(rq, status);
 }

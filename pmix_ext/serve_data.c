@@ -298,8 +298,10 @@ static enum outcome wait_for(struct request *rq, const struct getting *g, struct
     return ext_refuse(rq, PMIX_ERR_OUT_OF_RESOURCE);
 }
 
-/* The job's own, which the standard reserves "pmix." for. */
-static enum outcome get_reserved(struct request *rq, const struct getting *g, struct err *e)
+/* The job's own, which the standard reserves "pmix." for, and what set-up providers have said
+ * of it, under any key. */
+static enum outcome get_of_job(struct request *rq, const struct getting *g, const char *unknown,
+                               struct err *e)
 {
     struct ext *x = ext_of(rq);
     pmix_value_t v;
@@ -307,7 +309,7 @@ static enum outcome get_reserved(struct request *rq, const struct getting *g, st
     int bad;
 
     if (status != PMIX_SUCCESS)
-        return ext_fail(rq, e, status, "%.64s is not known", g->key);
+        return ext_fail(rq, e, status, "%.64s is %s", g->key, unknown);
     buf_reset(&x->text);
     bad = value_encode(PMIX_VALUE, &v, "value", &x->text, e);
     value_clear(PMIX_VALUE, &v);
@@ -327,9 +329,9 @@ static enum outcome get(struct request *rq, struct getting *g, struct err *e)
     if (g->timeout < 0)
         return ext_fail(rq, e, PMIX_ERR_BAD_PARAM, PMIX_TIMEOUT ": %d seconds", g->timeout);
     if (!strncmp(g->key, "pmix.", 5))
-        return get_reserved(rq, g, e);
+        return get_of_job(rq, g, "not known", e);
     if (g->rank == PMIX_RANK_WILDCARD)
-        return ext_fail(rq, e, PMIX_ERR_NOT_FOUND, "%.64s is of ranks, not of a job", g->key);
+        return get_of_job(rq, g, "of ranks, not of a job", e);
     if (g->rank != PMIX_RANK_UNDEF && g->rank >= (pmix_rank_t)g->job->size)
         return ext_fail(rq, e, PMIX_ERR_BAD_PARAM, "rank: there is no rank %u, %.64s has %d",
                         g->rank, g->job->id, g->job->size);

@@ -3,7 +3,7 @@
  * affair; here a registration is an id and what it wants. */
 #include "pmix_ext/serve_event.h"
 
-#include "pmix_ext/pmix_ext_keys.h"
+#include "pmix_ext/support.h"
 #include "pmix_ext/value.h"
 
 #include <string.h>
@@ -23,6 +23,11 @@ static const char *const register_known[] = {
     PMIX_EVENT_HDLR_APPEND, PMIX_EVENT_AFFECTED_PROC, PMIX_EVENT_AFFECTED_PROCS, PMIX_RANGE,
     PMIX_EVENT_CUSTOM_RANGE, PMIX_EVENT_ONESHOT, NULL
 };
+
+bool register_attribute(size_t i, const char **key, pmix_data_type_t *type)
+{
+    return attribute_at(register_known, i, key, type);
+}
 
 static enum outcome bad_infos(struct request *rq, struct err *e)
 {
@@ -98,6 +103,17 @@ enum outcome ext_event_deregister(struct request *rq, struct err *e)
 
 /* --- notify ------------------------------------------------------------ */
 
+/* Those that say to whom an event goes; all others are its content. */
+static const char *const notify_known[] = {
+    PMIX_EVENT_AFFECTED_PROC, PMIX_EVENT_AFFECTED_PROCS, PMIX_EVENT_CUSTOM_RANGE,
+    PMIX_EVENT_NON_DEFAULT, PMIX_EVENT_DO_NOT_CACHE, NULL
+};
+
+bool notify_attribute(size_t i, const char **key, pmix_data_type_t *type)
+{
+    return attribute_at(notify_known, i, key, type);
+}
+
 /* Nobody speaks in the name of another. */
 static enum outcome check_source(struct request *rq, const struct session *s, struct err *e)
 {
@@ -135,6 +151,7 @@ enum outcome ext_notify(struct request *rq, struct err *e)
 {
     const struct value *text = &rq->arg[NOTIFY_INFOS];
     struct session *s = session_of(rq, e);
+    const pmix_info_t *unknown;
     struct infos infos;
     enum outcome o;
 
@@ -145,7 +162,9 @@ enum outcome ext_notify(struct request *rq, struct err *e)
         return o;
     if (infos_take(&infos, text->s, text->len, "infos", e) < 0)
         return bad_infos(rq, e);
-    o = raise_event(rq, s, &infos, e);
+    unknown = infos_unknown(&infos, notify_known);
+    o = unknown ? ext_fail(rq, e, PMIX_ERR_NOT_SUPPORTED, "%s is not supported", unknown->key)
+                : raise_event(rq, s, &infos, e);
     infos_clear(&infos);
     return o;
 }

@@ -344,18 +344,19 @@ enum outcome ext_fence(struct request *rq, struct err *e)
     const struct value *arg = rq->arg;
     struct fence_options options = { 0 };
     struct infos infos = { 0 };
-    pmix_proc_t *procs = NULL;
+    struct session *s = session_of(rq, e);
+    pmix_proc_t *procs;
     pmix_status_t status;
-    size_t n = 0;
     enum outcome o;
+    size_t n;
 
+    if (!s)
+        return ext_refuse(rq, PMIX_ERR_NOMEM);
     if (rq->conn->tool)
         return ext_fail(rq, e, PMIX_ERR_NOT_SUPPORTED, "a tool is in no fence");
-    if (arg[FENCE_PROCS].len &&
-        value_decode_array(PMIX_PROC, arg[FENCE_PROCS].s, arg[FENCE_PROCS].len, "procs",
-                           (void **)&procs, &n, e) < 0)
-        return ext_refuse(rq, PMIX_ERR_BAD_PARAM);
-    status = directives_read(&infos, arg[FENCE_INFOS].s, arg[FENCE_INFOS].len, "infos", e);
+    status = ext_take_procs(s, &arg[FENCE_PROCS], "procs", &procs, &n, e);
+    if (status == PMIX_SUCCESS)
+        status = directives_read(&infos, arg[FENCE_INFOS].s, arg[FENCE_INFOS].len, "infos", e);
     if (status == PMIX_SUCCESS)
         status = directives_take(&infos, "infos", fence_rules, &options, e);
     if (status != PMIX_SUCCESS)
@@ -365,7 +366,7 @@ enum outcome ext_fence(struct request *rq, struct err *e)
     else
         o = begin(rq, procs, n, options.timeout, e);
     infos_clear(&infos);
-    value_free_array(PMIX_PROC, procs, n);
+    free(procs);
     return o;
 }
 

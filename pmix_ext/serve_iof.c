@@ -6,7 +6,7 @@
 #include "pmix_ext/serve_iof.h"
 
 #include "pmix_ext/info.h"
-#include "pmix_ext/pmix_ext_keys.h"
+#include "pmix_ext/support.h"
 #include "pmix_ext/survey.h"
 #include "pmix_ext/value.h"
 
@@ -159,41 +159,47 @@ static enum outcome take_procs(struct request *rq, struct pull *p, struct err *e
 {
     const struct value *text = &rq->arg[PULL_PROCS];
     pmix_proc_t *procs;
-    enum outcome o;
     size_t n;
+    pmix_status_t status = ext_take_procs(p->session, text, "procs", &procs, &n, e);
+    enum outcome o = status == PMIX_SUCCESS ? check_procs(rq, p, procs, n, e)
+                                            : ext_refuse(rq, status);
 
-    if (value_decode_array(PMIX_PROC, text->s, text->len, "procs", (void **)&procs, &n, e) < 0)
-        return ext_refuse(rq, PMIX_ERR_BAD_PARAM);
-    o = check_procs(rq, p, procs, n, e);
     if (o == REPLY)
         o = take_ranks(rq, p, procs, n, e);
-    value_free_array(PMIX_PROC, procs, n);
+    free(procs);
     return o;
+}
+
+struct pull_how { uint32_t cache; bool newest, oldest; };
+
+static const struct directive_rule pull_rules[] = {
+    DIRECTIVE(PMIX_IOF_CACHE_SIZE, PMIX_UINT32, struct pull_how, cache),
+    DIRECTIVE(PMIX_IOF_DROP_NEWEST, PMIX_BOOL, struct pull_how, newest),
+    DIRECTIVE(PMIX_IOF_DROP_OLDEST, PMIX_BOOL, struct pull_how, oldest),
+    { 0 }
+};
+
+bool pull_attribute(size_t i, const char **key, pmix_data_type_t *type)
+{
+    return directive_at(pull_rules, i, key, type);
 }
 
 static enum outcome take_directives(struct request *rq, struct pull *p, struct err *e)
 {
     const struct value *text = &rq->arg[PULL_DIRECTIVES];
-    enum outcome o = REPLY;
-    pmix_info_t *d;
-    size_t n;
+    struct pull_how how = { .cache = CACHE };
+    struct infos in = { NULL, 0 };
+    pmix_status_t status = directives_read(&in, text->s, text->len, "directives", e);
 
-    if (!text->s)
-        return REPLY;
-    if (value_decode_array(PMIX_INFO, text->s, text->len, "directives", (void **)&d, &n, e) < 0)
-        return ext_refuse(rq, PMIX_ERR_BAD_PARAM);
-    for (size_t i = 0; i < n && o == REPLY; i++)
-        if (!strcmp(d[i].key, PMIX_IOF_CACHE_SIZE) && d[i].value.type == PMIX_UINT32)
-            p->most = d[i].value.data.uint32 < CACHE_MOST ? d[i].value.data.uint32 : CACHE_MOST;
-        else if (!strcmp(d[i].key, PMIX_IOF_DROP_NEWEST) && d[i].value.type == PMIX_BOOL)
-            p->drops = p->drop_newest = d[i].value.data.flag;
-        else if (!strcmp(d[i].key, PMIX_IOF_DROP_OLDEST) && d[i].value.type == PMIX_BOOL)
-            p->drops = d[i].value.data.flag;
-        else if (d[i].flags & PMIX_INFO_REQD)
-            o = ext_fail(rq, e, PMIX_ERR_NOT_SUPPORTED, "directives[%zu]: %s is not supported", i,
-                         d[i].key);
-    value_free_array(PMIX_INFO, d, n);
-    return o;
+    if (status == PMIX_SUCCESS)
+        status = directives_take(&in, "directives", pull_rules, &how, e);
+    infos_clear(&in);
+    if (status != PMIX_SUCCESS)
+        return ext_refuse(rq, status);
+    p->most = how.cache < CACHE_MOST ? how.cache : CACHE_MOST;
+    p->drops = how.newest || how.oldest;
+    p->drop_newest = how.newest;
+    return REPLY;
 }
 
 static enum outcome fill(struct request *rq, struct pull *p, struct err *e)

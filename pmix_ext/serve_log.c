@@ -6,7 +6,7 @@
  * terminal unescaped, so no line can be forged, and so much of it as one party may. */
 #include "pmix_ext/serve.h"
 
-#include "pmix_ext/pmix_ext_keys.h"
+#include "pmix_ext/support.h"
 #include "pmix_ext/value.h"
 
 #include <errno.h>
@@ -34,11 +34,13 @@ static const struct channel {
     { PMIX_LOG_JOB_RECORD, EXT_LOG_RECORD, false },
     { PMIX_LOG_GLOBAL_DATASTORE, EXT_LOG_STORE, false },
 };
+enum { CHANNELS = sizeof channels / sizeof *channels };
 
 struct log_call {                        /* one pmix-log */
     struct session *from;
-    pmix_info_t    *data, *directives;
-    size_t          ndata, ndirectives;
+    pmix_info_t    *data;                /* owned */
+    size_t          ndata;
+    struct infos    directives;
     bool            once, stamped, tagged, generate, gather;
     time_t          when;
     int             priority;
@@ -46,7 +48,7 @@ struct log_call {                        /* one pmix-log */
 
 static const struct channel *channel_of(const pmix_info_t *info)
 {
-    for (size_t i = 0; i < sizeof channels / sizeof *channels; i++)
+    for (size_t i = 0; i < CHANNELS; i++)
         if (!strcmp(info->key, channels[i].key))
             return &channels[i];
     return NULL;
@@ -54,58 +56,35 @@ static const struct channel *channel_of(const pmix_info_t *info)
 
 /* --- directives -------------------------------------------------------- */
 
-static bool is_true(const pmix_info_t *info)
-{
-    return info->value.type == PMIX_UNDEF || (info->value.type == PMIX_BOOL &&
-                                              info->value.data.flag);
-}
+static const struct directive_rule log_rules[] = {
+    DIRECTIVE(PMIX_LOG_ONCE, PMIX_BOOL, struct log_call, once),
+    DIRECTIVE(PMIX_LOG_TIMESTAMP_OUTPUT, PMIX_BOOL, struct log_call, stamped),
+    DIRECTIVE(PMIX_LOG_TAG_OUTPUT, PMIX_BOOL, struct log_call, tagged),
+    DIRECTIVE(PMIX_LOG_AGG, PMIX_BOOL, struct log_call, gather),
+    DIRECTIVE(PMIX_LOG_GENERATE_TIMESTAMP, PMIX_BOOL, struct log_call, generate),
+    DIRECTIVE(PMIX_LOG_TIMESTAMP, PMIX_TIME, struct log_call, when),
+    DIRECTIVE(PMIX_LOG_SYSLOG_PRI, PMIX_INT, struct log_call, priority),
+    DIRECTIVE_KNOWN(PMIX_LOG_SOURCE, PMIX_PROC),         /* the connection says it */
+    { 0 }
+};
 
-/* PMIX_SUCCESS, or what is wrong with this one. */
-static pmix_status_t take_directive(struct log_call *l, const pmix_info_t *d)
+bool log_attribute(size_t i, const char **key, pmix_data_type_t *type)
 {
-    const pmix_value_t *v = &d->value;
-    const struct { const char *key; bool *flag; } flags[] = {
-        { PMIX_LOG_ONCE, &l->once }, { PMIX_LOG_TIMESTAMP_OUTPUT, &l->stamped },
-        { PMIX_LOG_TAG_OUTPUT, &l->tagged }, { PMIX_LOG_AGG, &l->gather },
-        { PMIX_LOG_GENERATE_TIMESTAMP, &l->generate },
-    };
-
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-        if (!strcmp(d->key, flags[i].key)) {
-            if (v->type != PMIX_BOOL && v->type != PMIX_UNDEF)
-                return PMIX_ERR_TYPE_MISMATCH;
-            *flags[i].flag = is_true(d);
-            return PMIX_SUCCESS;
-        }
-    if (!strcmp(d->key, PMIX_LOG_SOURCE))        /* the connection says it */
-        return PMIX_SUCCESS;
-    if (!strcmp(d->key, PMIX_LOG_TIMESTAMP)) {
-        if (v->type != PMIX_TIME)
-            return PMIX_ERR_TYPE_MISMATCH;
-        l->when = v->data.time;
-        return PMIX_SUCCESS;
-    }
-    if (!strcmp(d->key, PMIX_LOG_SYSLOG_PRI)) {
-        if (v->type != PMIX_INT)
-            return PMIX_ERR_TYPE_MISMATCH;
-        if (v->data.integer < LOG_EMERG || v->data.integer > LOG_DEBUG)
-            return PMIX_ERR_BAD_PARAM;
-        l->priority = v->data.integer;
-        return PMIX_SUCCESS;
-    }
-    return (d->flags & PMIX_INFO_REQD) ? PMIX_ERR_NOT_SUPPORTED : PMIX_SUCCESS;
+    if (i >= CHANNELS)
+        return directive_at(log_rules, i - CHANNELS, key, type);
+    attribute_standard(channels[i].key, key, type);
+    return true;
 }
 
 static enum outcome take_directives(struct request *rq, struct log_call *l, struct err *e)
 {
-    for (size_t i = 0; i < l->ndirectives; i++) {
-        pmix_status_t status = take_directive(l, &l->directives[i]);
+    pmix_status_t status = directives_take(&l->directives, "directives", log_rules, l, e);
 
-        if (status != PMIX_SUCCESS)
-            return ext_fail(rq, e, status, "directives[%zu]: %s %s", i, l->directives[i].key,
-                            status == PMIX_ERR_NOT_SUPPORTED ? "is not supported"
-                                                             : "has a value of a wrong kind");
-    }
+    if (status != PMIX_SUCCESS)
+        return ext_refuse(rq, status);
+    if (l->priority < LOG_EMERG || l->priority > LOG_DEBUG)
+        return ext_fail(rq, e, PMIX_ERR_BAD_PARAM, "directives: %s is %d, want %d to %d",
+                        PMIX_LOG_SYSLOG_PRI, l->priority, LOG_EMERG, LOG_DEBUG);
     return REPLY;
 }
 
@@ -251,7 +230,7 @@ static pmix_status_t log_one(const struct log_call *l, const pmix_info_t *info)
         return PMIX_ERR_NOT_SUPPORTED;
     if (c->to != EXT_LOG_RECORD && c->to != EXT_LOG_STORE)
         return give_text(l, c, &info->value);
-    if (!is_true(info))
+    if (!info_is_true(info))
         return info->value.type == PMIX_BOOL ? PMIX_ERR_NOT_SUPPORTED : PMIX_ERR_TYPE_MISMATCH;
     return within_rate(l->from, 256) ? give_record(l, c->to) : PMIX_ERR_OUT_OF_RESOURCE;
 }
@@ -308,9 +287,8 @@ enum outcome ext_log(struct request *rq, struct err *e)
     if (value_decode_array(PMIX_INFO, arg[LOG_DATA].s, arg[LOG_DATA].len, "data",
                            (void **)&l.data, &l.ndata, e) < 0)
         return ext_refuse(rq, PMIX_ERR_BAD_PARAM);
-    if (arg[LOG_DIRECTIVES].s &&
-        value_decode_array(PMIX_INFO, arg[LOG_DIRECTIVES].s, arg[LOG_DIRECTIVES].len,
-                           "directives", (void **)&l.directives, &l.ndirectives, e) < 0) {
+    if (infos_take(&l.directives, arg[LOG_DIRECTIVES].s, arg[LOG_DIRECTIVES].len, "directives",
+                   e) < 0) {
         value_free_array(PMIX_INFO, l.data, l.ndata);
         return ext_refuse(rq, PMIX_ERR_BAD_PARAM);
     }
@@ -319,6 +297,6 @@ enum outcome ext_log(struct request *rq, struct err *e)
     if (o == REPLY)
         o = log_all(rq, &l, e);
     value_free_array(PMIX_INFO, l.data, l.ndata);
-    value_free_array(PMIX_INFO, l.directives, l.ndirectives);
+    infos_clear(&l.directives);
     return o;
 }

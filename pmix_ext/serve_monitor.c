@@ -6,8 +6,8 @@
  * and again only after the next sign. */
 #include "pmix_ext/serve_monitor.h"
 
-#include "pmix_ext/pmix_ext_keys.h"
 #include "pmix_ext/serve_event.h"
+#include "pmix_ext/support.h"
 #include "pmix_ext/value.h"
 
 #include <stdio.h>
@@ -251,6 +251,12 @@ static pmix_status_t begin(struct monitor *m, struct err *e)
     return PMIX_SUCCESS;
 }
 
+struct wanted {                          /* one pmix-monitor */
+    const pmix_info_t  *what;
+    pmix_status_t       status;          /* of the event; 0: the usual one */
+    const struct infos *how;
+};
+
 /* What is there now is what later looks are compared to. */
 static void first_look(struct monitor *m)
 {
@@ -261,10 +267,9 @@ static void first_look(struct monitor *m)
     x->ops.look(x->host, session_node(m->s), m->number, m->path);
 }
 
-static pmix_status_t start(struct session *s, const pmix_info_t *what, pmix_status_t status,
-                           const struct infos *d, struct err *e)
+static pmix_status_t start(struct session *s, const struct wanted *w, struct err *e)
 {
-    bool file = !strcmp(what->key, PMIX_MONITOR_FILE);
+    bool file = !strcmp(w->what->key, PMIX_MONITOR_FILE);
     struct monitor *m = calloc(1, sizeof *m);
     pmix_status_t why = PMIX_ERR_BAD_PARAM;
 
@@ -273,11 +278,12 @@ static pmix_status_t start(struct session *s, const pmix_info_t *what, pmix_stat
         return PMIX_ERR_NOMEM;
     }
     m->s = s;
-    m->status = status ? status : file ? PMIX_MONITOR_FILE_ALERT : PMIX_MONITOR_HEARTBEAT_ALERT;
-    if (take_id(m, d, e) == 0 &&
-        (file ? take_file(m, what, d, e)
-              : take_numbers(m, d, PMIX_MONITOR_HEARTBEAT_TIME, PMIX_MONITOR_HEARTBEAT_DROPS,
-                             e)) == 0)
+    m->status = w->status ? w->status
+                : file ? PMIX_MONITOR_FILE_ALERT : PMIX_MONITOR_HEARTBEAT_ALERT;
+    if (take_id(m, w->how, e) == 0 &&
+        (file ? take_file(m, w->what, w->how, e)
+              : take_numbers(m, w->how, PMIX_MONITOR_HEARTBEAT_TIME,
+                             PMIX_MONITOR_HEARTBEAT_DROPS, e)) == 0)
         why = begin(m, e);
     if (why != PMIX_SUCCESS)
         monitor_free(m);
@@ -287,9 +293,10 @@ static pmix_status_t start(struct session *s, const pmix_info_t *what, pmix_stat
 }
 
 /* An id ends those of that name, no id all. */
-static pmix_status_t cancel(struct session *s, const pmix_info_t *what, struct err *e)
+static pmix_status_t cancel(struct session *s, const struct wanted *w, struct err *e)
 {
-    const char *id = what->value.type == PMIX_STRING ? what->value.data.string : NULL;
+    const pmix_value_t *v = &w->what->value;
+    const char *id = v->type == PMIX_STRING ? v->data.string : NULL;
     struct monitor *m = id && *id ? monitor_named(s, id) : NULL;
 
     if (!id || !*id) {
@@ -304,30 +311,49 @@ static pmix_status_t cancel(struct session *s, const pmix_info_t *what, struct e
     return PMIX_ERR_NOT_FOUND;
 }
 
+static pmix_status_t beat(struct session *s, const struct wanted *w, struct err *e)
+{
+    (void)w;
+    (void)e;
+    monitors_beat(s);
+    return PMIX_SUCCESS;
+}
+
+static const struct kind {
+    const char    *key;
+    pmix_status_t (*run)(struct session *s, const struct wanted *w, struct err *e);
+} kinds[] = {
+    { PMIX_MONITOR_HEARTBEAT, start }, { PMIX_MONITOR_FILE, start },
+    { PMIX_MONITOR_CANCEL, cancel }, { PMIX_SEND_HEARTBEAT, beat },
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
 static const char *const known[] = {
     PMIX_MONITOR_ID, PMIX_MONITOR_HEARTBEAT_TIME, PMIX_MONITOR_HEARTBEAT_DROPS,
     PMIX_MONITOR_FILE_SIZE, PMIX_MONITOR_FILE_ACCESS, PMIX_MONITOR_FILE_MODIFY,
     PMIX_MONITOR_FILE_CHECK_TIME, PMIX_MONITOR_FILE_DROPS, NULL
 };
 
-static pmix_status_t run(struct session *s, const pmix_info_t *what, pmix_status_t status,
-                         const struct infos *d, struct err *e)
+bool monitor_attribute(size_t i, const char **key, pmix_data_type_t *type)
 {
-    const pmix_info_t *unknown = infos_unknown(d, known);
+    if (i >= KINDS)
+        return attribute_at(known, i - KINDS, key, type);
+    attribute_standard(kinds[i].key, key, type);
+    return true;
+}
+
+static pmix_status_t run(struct session *s, const struct wanted *w, struct err *e)
+{
+    const pmix_info_t *unknown = infos_unknown(w->how, known);
 
     if (unknown) {
         err_set(e, ERR_OTHER, "%s is not supported", unknown->key);
         return PMIX_ERR_NOT_SUPPORTED;
     }
-    if (!strcmp(what->key, PMIX_MONITOR_CANCEL))
-        return cancel(s, what, e);
-    if (!strcmp(what->key, PMIX_SEND_HEARTBEAT)) {
-        monitors_beat(s);
-        return PMIX_SUCCESS;
-    }
-    if (!strcmp(what->key, PMIX_MONITOR_FILE) || !strcmp(what->key, PMIX_MONITOR_HEARTBEAT))
-        return start(s, what, status, d, e);
-    err_set(e, ERR_OTHER, "monitor: %s is not supported", what->key);
+    for (size_t i = 0; i < KINDS; i++)
+        if (!strcmp(w->what->key, kinds[i].key))
+            return kinds[i].run(s, w, e);
+    err_set(e, ERR_OTHER, "monitor: %s is not supported", w->what->key);
     return PMIX_ERR_NOT_SUPPORTED;
 }
 
@@ -338,13 +364,14 @@ enum outcome ext_monitor(struct request *rq, struct err *e)
     pmix_status_t status = PMIX_ERR_BAD_PARAM;
     struct infos directives = { NULL, 0 };
     pmix_info_t monitor;
+    struct wanted w = { &monitor, (pmix_status_t)rq->arg[MONITOR_ERROR].n, &directives };
 
     if (!s)
         return ext_refuse(rq, PMIX_ERR_NOMEM);
     if (value_decode(PMIX_INFO, what->s, what->len, "monitor", &monitor, e) < 0)
         return ext_refuse(rq, PMIX_ERR_BAD_PARAM);
     if (infos_take(&directives, d->s, d->len, "directives", e) == 0)
-        status = run(s, &monitor, (pmix_status_t)rq->arg[MONITOR_ERROR].n, &directives, e);
+        status = run(s, &w, e);
     infos_clear(&directives);
     value_clear(PMIX_INFO, &monitor);
     reply_text(rq, MONITOR_RESULTS_OUT, "[]", 2);

@@ -65,6 +65,11 @@ static void forget_job(struct selection *sel, const char *nspace)
             sel->jobs[i].gone = true;
 }
 
+void ext_job_forgotten(struct ext *x, const char *nspace)
+{
+    queries_forget_job(x, nspace);
+}
+
 void queries_forget_job(struct ext *x, const char *nspace)
 {
     struct asking *a;

@@ -7,18 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONNECT_NAME, CONNECT_VERSION, CONNECT_PAYLOAD };
+enum { CONNECT_NAME, CONNECT_VERSION, CONNECT_PAYLOAD, CONNECT_RANK };
 enum { CONNECT_NSPACE_OUT = 1, CONNECT_RANK_OUT, CONNECT_SERVER_OUT };
 enum { CAPABILITIES_COMMANDS_OUT = 1, CAPABILITIES_VERSION_OUT };
 
-/* On the system's server nobody learns the names of another user's tools. */
-static bool name_is_taken(struct ext *x, uid_t uid, const char *name)
+/* Tools of one user may share a name, each with a rank of its own.  On the system's server
+ * nobody learns the names of another user's. */
+static bool name_is_taken(struct ext *x, uid_t uid, const char *name, uint32_t rank)
 {
     struct session *s;
 
     TAILQ_FOREACH(s, &x->sessions, in_ext)
         if (s->who.tool && !strcmp(s->who.nspace, name) &&
-            (!x->ops.known_jobs || s->who.uid == uid))
+            (s->who.uid == uid ? s->who.rank == rank : !x->ops.known_jobs))
             return true;
     return job_named(x->server, name) != NULL;
 }
@@ -28,7 +29,7 @@ static void make_name(struct ext *x, uid_t uid, char name[LIMIT_JOBID])
 {
     do
         snprintf(name, LIMIT_JOBID, "tool.%.40s.%u", x->ops.hostname(x->host), ++x->tools);
-    while (name_is_taken(x, uid, name));
+    while (name_is_taken(x, uid, name, 0));
 }
 
 /* A word that is harmless wherever it is shown, as in the lines of a log. */
@@ -45,7 +46,8 @@ static bool is_name(const char *text, size_t len)
 
 enum outcome ext_tool_connect(struct request *rq, struct err *e)
 {
-    const struct value *wanted = &rq->arg[CONNECT_NAME];
+    const struct value *wanted = &rq->arg[CONNECT_NAME], *number = &rq->arg[CONNECT_RANK];
+    uint32_t rank = number->s ? (uint32_t)number->n : 0;
     struct conn *c = rq->conn;
     struct ext *x = ext_of(rq);
     char name[LIMIT_JOBID];
@@ -57,8 +59,10 @@ enum outcome ext_tool_connect(struct request *rq, struct err *e)
         return ext_fail(rq, e, PMIX_ERR_BAD_PARAM,
                         "name: at most %d bytes without ';', '=', blank, backslash or control "
                         "character", LIMIT_JOBID - 1);
-    if (wanted->len && name_is_taken(x, c->tool->uid, wanted->s))
-        return ext_fail(rq, e, PMIX_ERR_EXISTS, "the name %s is taken", wanted->s);
+    if (number->s && !wanted->len)
+        return ext_fail(rq, e, PMIX_ERR_BAD_PARAM, "rank: without a name");
+    if (wanted->len && name_is_taken(x, c->tool->uid, wanted->s, rank))
+        return ext_fail(rq, e, PMIX_ERR_EXISTS, "the name %s:%u is taken", wanted->s, rank);
     if (wanted->len)
         memcpy(name, wanted->s, wanted->len + 1);
     else
@@ -66,11 +70,12 @@ enum outcome ext_tool_connect(struct request *rq, struct err *e)
     if (!(s = session_of(rq, e)))
         return FAILED;
     memcpy(s->who.nspace, name, sizeof name);
+    s->who.rank = rank;
     s->payload = rq->arg[CONNECT_PAYLOAD].n;
     c->state = CONN_READY;
     session_audit(s, "has connected");
     reply_text(rq, CONNECT_NSPACE_OUT, s->who.nspace, strlen(s->who.nspace));
-    reply_int(rq, CONNECT_RANK_OUT, 0);
+    reply_int(rq, CONNECT_RANK_OUT, rank);
     reply_text(rq, CONNECT_SERVER_OUT, x->ops.hostname(x->host),
                strlen(x->ops.hostname(x->host)));
     return REPLY;

@@ -31,14 +31,15 @@ void find_program(const char *name, char *path, size_t size)
     snprintf(path, size, "%s", name);
 }
 
-static _Noreturn void become(char *const argv[], int in, int out)
+static _Noreturn void become(char *const argv[], int in, int out, int errors)
 {
     sigset_t none;
 
     setsid();                            /* Ctrl-C is the tool's affair */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0)
+    if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
+        dup2(errors, STDERR_FILENO) < 0)
         _exit(126);
     execvp(argv[0], argv);
     _exit(127);
@@ -46,7 +47,7 @@ static _Noreturn void become(char *const argv[], int in, int out)
 
 /* The grandchild is nobody's to reap: this may be a library of a program that counts its
  * children. */
-pid_t find_start(char *const argv[], int in, int out, struct err *e)
+pid_t find_start(char *const argv[], int in, int out, int errors, struct err *e)
 {
     pid_t pid, child = -1;
     int ends[2], status;
@@ -57,7 +58,7 @@ pid_t find_start(char *const argv[], int in, int out, struct err *e)
     if (pid == 0) {
         child = fork();
         if (child == 0)
-            become(argv, in, out);
+            become(argv, in, out, errors);
         _exit(child < 0 || write(ends[1], &child, sizeof child) != sizeof child);
     }
     close(ends[1]);
@@ -180,6 +181,16 @@ static pmix_status_t make_words(const pmix_info_t *infos, size_t ninfo, const pm
 
 /* --- a launcher -------------------------------------------------------- */
 
+/* Whether this was said, and said to be false: what is not mentioned goes where the tool's own
+ * output goes. */
+static bool is_off(const pmix_info_t *infos, size_t n, const char *key)
+{
+    for (size_t i = 0; i < n; i++)
+        if (PMIX_CHECK_KEY(&infos[i], key))
+            return infos[i].value.type == PMIX_BOOL && !infos[i].value.data.flag;
+    return false;
+}
+
 static pmix_status_t await(pid_t pid, struct found *f, struct err *e)
 {
     struct find_wants wants = { .pid = pid };
@@ -192,15 +203,15 @@ static pmix_status_t await(pid_t pid, struct found *f, struct err *e)
             break;
         nanosleep(&(struct timespec){ .tv_nsec = PAUSE }, NULL);
     }
-    err_set(e, ERR_OTHER, "mpiexec_lite (process %d) has ended before it could be called",
-            (int)pid);
+    err_set(e, ERR_OTHER, "mpiexec_lite (process %d) has ended before it could be called: it could "
+            "not start the job, or that was very short", (int)pid);
     return PMIX_ERR_JOB_FAILED_TO_LAUNCH;
 }
 
 pmix_status_t find_start_launcher(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
                                   size_t napps, struct found *f, struct err *e)
 {
-    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     char **words = NULL;
     pmix_status_t rc;
     pid_t pid = -1;
@@ -208,7 +219,8 @@ pmix_status_t find_start_launcher(const pmix_info_t *infos, size_t ninfo, const 
     *f = (struct found){ .fd = -1 };
     rc = apps && napps ? make_words(infos, ninfo, apps, napps, &words, e) : PMIX_ERR_BAD_PARAM;
     if (rc == PMIX_SUCCESS) {
-        pid = find_start(words, null, STDOUT_FILENO, e);
+        pid = find_start(words, null, is_off(infos, ninfo, PMIX_FWD_STDOUT) ? null : STDOUT_FILENO,
+                         is_off(infos, ninfo, PMIX_FWD_STDERR) ? null : STDERR_FILENO, e);
         rc = pid > 0 ? await(pid, f, e) : PMIX_ERR_JOB_FAILED_TO_LAUNCH;
     }
     PMIX_ARGV_FREE(words);

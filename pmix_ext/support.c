@@ -1,6 +1,7 @@
 /* support.c - see support.h */
 #include "pmix_ext/support.h"
 
+#include "pmix_ext/names.h"
 #include "pmix_ext/query.h"
 #include "pmix_ext/serve_spawn.h"
 
@@ -13,6 +14,21 @@ static bool query_attribute(size_t i, const char **key, pmix_data_type_t *type)
     return *key != NULL;
 }
 
+void attribute_standard(const char *name, const char **key, pmix_data_type_t *type)
+{
+    const struct attribute *a = attribute_of_key(name);
+
+    *key = name;
+    *type = a ? a->type : PMIX_UNDEF;
+}
+
+bool attribute_at(const char *const *keys, size_t i, const char **key, pmix_data_type_t *type)
+{
+    if (keys[i])
+        attribute_standard(keys[i], key, type);
+    return keys[i] != NULL;
+}
+
 const struct function_support functions_supported[] = {
     { "PMIx_Query_info", query_attribute },
     { "PMIx_Query_info_nb", query_attribute },
@@ -22,6 +38,13 @@ const struct function_support functions_supported[] = {
     { "PMIx_Lookup", lookup_attribute }, { "PMIx_Lookup_nb", lookup_attribute },
     { "PMIx_Unpublish", publish_attribute }, { "PMIx_Unpublish_nb", publish_attribute },
     { "PMIx_Spawn", spawn_attribute }, { "PMIx_Spawn_nb", spawn_attribute },
+    { "PMIx_Log", log_attribute }, { "PMIx_Log_nb", log_attribute },
+    { "PMIx_Register_event_handler", register_attribute },
+    { "PMIx_Notify_event", notify_attribute },
+    { "PMIx_Job_control", control_attribute }, { "PMIx_Job_control_nb", control_attribute },
+    { "PMIx_Process_monitor", monitor_attribute },
+    { "PMIx_Process_monitor_nb", monitor_attribute },
+    { "PMIx_IOF_pull", pull_attribute },
     { NULL, NULL }
 };
 

@@ -19,8 +19,14 @@ struct function_support {
 };
 extern const struct function_support functions_supported[];
 
-attribute_fn get_attribute, fence_attribute, publish_attribute, lookup_attribute,
-    spawn_attribute;
+attribute_fn cleanup_attribute, get_attribute, fence_attribute, publish_attribute, lookup_attribute,
+    spawn_attribute, log_attribute, register_attribute, notify_attribute, control_attribute,
+    monitor_attribute, pull_attribute;
+
+/* One that is known by its key alone: of the type that the standard gives it. */
+void attribute_standard(const char *name, const char **key, pmix_data_type_t *type);
+/* The i-th of a list of such keys, which NULL ends; false: there are no more. */
+bool attribute_at(const char *const *keys, size_t i, const char **key, pmix_data_type_t *type);
 
 /* Append the keys that a function takes, with commas: all, or those that pass (may be
  * NULL). */

@@ -29,7 +29,7 @@ enum {
 enum {
     OPT_PID = 'p', OPT_SERVER = 'j', OPT_URI = 'u', OPT_HELP = 'h', OPT_VERSION = 'V',
     OPT_COUNT = 'n', OPT_CODE = 'c', OPT_BATCH = 'b', OPT_DELAY = 'd', OPT_ENV = 'x',
-    OPT_LOCAL = 'l', OPT_RAW = 'r', OPT_TAG = 't',
+    OPT_LOCAL = 'l', OPT_ALL = 'a', OPT_RAW = 'r', OPT_TAG = 't',
     OPT_HOST = 256, OPT_SYSTEM, OPT_SYSTEM_FIRST, OPT_JSON, OPT_STDERR, OPT_STDOUT, OPT_SYSLOG,
     OPT_RECORD, OPT_STORE, OPT_PRIORITY, OPT_WDIR, OPT_HOSTS, OPT_DETACH
 };
@@ -88,7 +88,8 @@ int  tool_number(const struct tool *t, int id, double least, double fallback, do
 
 /* A line on stderr.  Returns status. */
 int tool_fail(int status, const char *fmt, ...) PRINTF(2, 3);
-/* The same of a status that a call has answered.  STATUS_FAILED, or STATUS_NO_SERVER. */
+/* The same of a status that a call has answered, with the server's words if there are any.
+ * STATUS_FAILED, or STATUS_NO_SERVER. */
 int tool_failed(const char *what, pmix_status_t status);
 
 /* --- server and jobs --------------------------------------- tool_connect.c */
@@ -104,6 +105,8 @@ pmix_status_t tool_ask(const char *key, const char *nspace, const pmix_info_t *q
                        size_t n, pmix_value_t *value);
 /* The jobs of the server, for PMIx_Argv_free. */
 pmix_status_t tool_list_jobs(char ***jobs);
+/* Those that have ended, and of which it has a record; the same. */
+pmix_status_t tool_list_ended(char ***jobs);
 /* The same.  0, or the exit status, which was said. */
 int tool_jobs(char ***jobs);
 
@@ -112,7 +115,7 @@ struct targets {
     pmix_proc_t  *procs;     /* owned; all ranks: one with the wildcard */
     size_t        n;
 };
-/* NSPACE, NSPACE:0,3-5, :0-3, or NULL: all ranks of the only job.  0, or the exit status. */
+/* NSPACE, NSPACE:0,3-5, :0-3, :*, :@node, or NULL: all ranks of the only job.  0, or the exit status. */
 int  tool_targets(const char *text, struct targets *out);
 void targets_clear(struct targets *t);
 
@@ -202,6 +205,8 @@ int tool_events(struct tool *t);
 int tool_output(struct tool *t);
 int tool_signal(struct tool *t);
 int tool_kill(struct tool *t);
+int tool_pause(struct tool *t);
+int tool_resume(struct tool *t);
 int tool_spawn(struct tool *t);
 int tool_top(struct tool *t);
 

@@ -1,4 +1,4 @@
-/* tool_act.c - pmix_tool log, signal and kill: what is said and done, once. */
+/* tool_act.c - pmix_tool log, signal, kill, pause and resume: what is said and done, once. */
 #include "pmix_ext/tool.h"
 
 #include <ctype.h>
@@ -10,20 +10,36 @@
 
 static const struct { int option; const char *key; } channels[] = {
     { OPT_STDERR, PMIX_LOG_STDERR }, { OPT_STDOUT, PMIX_LOG_STDOUT },
-    { OPT_SYSLOG, PMIX_LOG_SYSLOG }, { OPT_RECORD, PMIX_LOG_JOB_RECORD },
-    { OPT_STORE, PMIX_LOG_GLOBAL_DATASTORE },
+    { OPT_SYSLOG, PMIX_LOG_SYSLOG },
 };
-enum { CHANNELS = sizeof channels / sizeof *channels };
+/* A record has all that is no channel; these say which. */
+static const struct { int option; const char *key; } records[] = {
+    { OPT_RECORD, PMIX_LOG_JOB_RECORD }, { OPT_STORE, PMIX_LOG_GLOBAL_DATASTORE },
+};
+enum { CHANNELS = sizeof channels / sizeof *channels, RECORDS = sizeof records / sizeof *records };
+
+static size_t add_records(const struct tool *t, const char *text, pmix_info_t *data)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < RECORDS; i++)
+        if (tool_has(t, records[i].option))
+            PMIX_INFO_LOAD(&data[n++], records[i].key, NULL, PMIX_BOOL);
+    if (n)
+        PMIX_INFO_LOAD(&data[n++], PMIX_LOG_VAL, text, PMIX_STRING);
+    return n;
+}
 
 static int log_text(const struct tool *t, const char *text, int priority)
 {
-    pmix_info_t data[CHANNELS + 1], how[2];
+    pmix_info_t data[CHANNELS + RECORDS + 1], how[2];
     size_t n = 0, nhow = 0;
     pmix_status_t status;
 
     for (size_t i = 0; i < CHANNELS; i++)
         if (tool_has(t, channels[i].option))
             PMIX_INFO_LOAD(&data[n++], channels[i].key, text, PMIX_STRING);
+    n += add_records(t, text, &data[n]);
     if (!n)
         PMIX_INFO_LOAD(&data[n++], PMIX_LOG_STDERR, text, PMIX_STRING);
     if (tool_has(t, OPT_TAG))
@@ -98,10 +114,25 @@ int tool_signal(struct tool *t)
     return order(t->argc > 1 ? t->argv[1] : NULL, "signal", &directive);
 }
 
-int tool_kill(struct tool *t)
+static int simple_order(const struct tool *t, const char *what, const char *key)
 {
     pmix_info_t directive;
 
-    PMIX_INFO_LOAD(&directive, PMIX_JOB_CTRL_KILL, NULL, PMIX_BOOL);
-    return order(t->argc ? t->argv[0] : NULL, "kill", &directive);
+    PMIX_INFO_LOAD(&directive, key, NULL, PMIX_BOOL);
+    return order(t->argc ? t->argv[0] : NULL, what, &directive);
+}
+
+int tool_kill(struct tool *t)
+{
+    return simple_order(t, "kill", PMIX_JOB_CTRL_KILL);
+}
+
+int tool_pause(struct tool *t)
+{
+    return simple_order(t, "pause", PMIX_JOB_CTRL_PAUSE);
+}
+
+int tool_resume(struct tool *t)
+{
+    return simple_order(t, "resume", PMIX_JOB_CTRL_RESUME);
 }

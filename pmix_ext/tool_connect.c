@@ -1,6 +1,9 @@
 /* tool_connect.c - which server, and which jobs of it, are meant. */
 #include "pmix_ext/tool.h"
 
+#include "pmix_ext/lite_keys.h"
+#include "pmix_ext/words.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,10 +159,10 @@ pmix_status_t tool_ask(const char *key, const char *nspace, const pmix_info_t *q
 
 /* --- jobs -------------------------------------------------------------- */
 
-pmix_status_t tool_list_jobs(char ***jobs)
+static pmix_status_t list(const char *key, char ***jobs)
 {
     pmix_value_t v;
-    pmix_status_t status = tool_ask(PMIX_QUERY_NAMESPACES, NULL, NULL, 0, &v);
+    pmix_status_t status = tool_ask(key, NULL, NULL, 0, &v);
 
     *jobs = NULL;
     if (status != PMIX_SUCCESS)
@@ -168,6 +171,16 @@ pmix_status_t tool_list_jobs(char ***jobs)
         *jobs = PMIx_Argv_split(v.data.string, ',');
     PMIX_VALUE_DESTRUCT(&v);
     return PMIX_SUCCESS;
+}
+
+pmix_status_t tool_list_jobs(char ***jobs)
+{
+    return list(PMIX_QUERY_NAMESPACES, jobs);
+}
+
+pmix_status_t tool_list_ended(char ***jobs)
+{
+    return list(LITE_JOBS_ENDED, jobs);
 }
 
 int tool_jobs(char ***jobs)
@@ -237,6 +250,16 @@ static int read_ranks(const char *text, struct targets *t)
     return 0;
 }
 
+/* Ranks that are one word. */
+static int one_word(struct targets *t, pmix_rank_t rank)
+{
+    t->procs = PMIx_Proc_create(1);
+    if (!t->procs)
+        return tool_fail(STATUS_FAILED, "out of memory");
+    PMIX_LOAD_PROCID(&t->procs[t->n++], t->nspace, rank);
+    return 0;
+}
+
 int tool_targets(const char *text, struct targets *out)
 {
     size_t n = text ? strcspn(text, ":") : 0;
@@ -251,17 +274,16 @@ int tool_targets(const char *text, struct targets *out)
         status = only_job(out->nspace);
     if (status)
         return status;
-    if (text && text[n] && read_ranks(text + n + 1, out) < 0) {
-        targets_clear(out);
-        return tool_fail(STATUS_USAGE, "'%s': ranks are like 0,3-5", text + n + 1);
-    }
-    if (!out->n) {
-        out->procs = PMIx_Proc_create(1);
-        if (!out->procs)
-            return tool_fail(STATUS_FAILED, "out of memory");
-        PMIX_LOAD_PROCID(&out->procs[out->n++], out->nspace, PMIX_RANK_WILDCARD);
-    }
-    return 0;
+    if (!text || !text[n])
+        return one_word(out, PMIX_RANK_WILDCARD);
+    for (const struct word *w = words_rank; w->text; w++)
+        if (!strcmp(w->text, text + n + 1))
+            return one_word(out, (pmix_rank_t)w->number);
+    if (read_ranks(text + n + 1, out) == 0)
+        return 0;
+    targets_clear(out);
+    return tool_fail(STATUS_USAGE, "'%s': ranks are like 0,3-5, or *, or @node (those of the "
+                     "server's node)", text + n + 1);
 }
 
 void targets_clear(struct targets *t)

@@ -2,12 +2,19 @@
 #include "pmix_ext/tool.h"
 
 #include "pmix_ext/names.h"
+#include "pmix_ext/reason.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+static const struct tool_option ps_options[] = {
+    { "all", OPT_ALL, NULL, "Jobs that have ended as well, as far as the server has kept them." },
+    { NULL, 0, NULL, NULL }
+};
 
 static const struct tool_option query_options[] = {
     { "local", OPT_LOCAL, NULL, "Only ranks of the server's node." },
@@ -54,13 +61,13 @@ static const struct tool_option top_options[] = {
     { NULL, 0, NULL, NULL }
 };
 
-#define JOBS "NSPACE is a job's name, RANKS are like 0,3-5; without them it is all ranks of " \
-             "the only job."
+#define JOBS "NSPACE is a job's name, RANKS are like 0,3-5, or * (all), or @node (those of the " \
+             "launcher's node); without them it is all ranks of the only job."
 
 const struct tool_command tool_commands[] = {
     { "servers", "", "List the servers of this host that tools can connect to.", NULL, NULL,
       0, 0, TOOL_ALONE, tool_servers },
-    { "ps", "[NSPACE]", "List jobs and their ranks.", NULL, NULL, 0, 1, 0, tool_ps },
+    { "ps", "[NSPACE]", "List jobs and their ranks.", NULL, ps_options, 0, 1, 0, tool_ps },
     { "query", "KEY... [QUALIFIER=VALUE...]", "Ask for the values of keys.",
       "A key is a name of the PMIx standard (PMIX_QUERY_NAMESPACES, or query_namespaces) or its "
       "string (pmix.qry.ns). Qualifiers hold for all keys; the same one may be given again. "
@@ -78,6 +85,9 @@ const struct tool_command tool_commands[] = {
     { "signal", "SIGNAL [NSPACE[:RANKS]]", "Send a signal to ranks.", JOBS, NULL, 1, 2, 0,
       tool_signal },
     { "kill", "[NSPACE[:RANKS]]", "Kill ranks.", JOBS, NULL, 0, 1, 0, tool_kill },
+    { "pause", "[NSPACE[:RANKS]]", "Stop ranks.", JOBS, NULL, 0, 1, 0, tool_pause },
+    { "resume", "[NSPACE[:RANKS]]", "Let ranks go on that are stopped, or held at their start.",
+      JOBS, NULL, 0, 1, 0, tool_resume },
     { "spawn", "PROGRAM [ARG...]", "Start a job, show its output and end as it does.",
       "Its first rank reads what comes here. SIGINT and SIGTERM are sent to the job; a second "
       "one kills it. Without any server it is started as by mpiexec_lite.", spawn_options, 1, -1,
@@ -122,10 +132,14 @@ int tool_fail(int status, const char *fmt, ...)
 
 int tool_failed(const char *what, pmix_status_t status)
 {
-    const char *meaning = status_meaning(status);
+    const char *meaning = status_meaning(status), *words = reason_of(status);
+    struct buf safe = BUF_INIT;
 
-    tool_fail(0, "%s: %s (%s, %d)", what, meaning ? meaning : "failed",
-              PMIx_Error_string(status), status);
+    buf_escaped(&safe, words, strlen(words));
+    tool_fail(0, "%s: %s (%s, %d)%s%s", what, meaning ? meaning : "failed",
+              PMIx_Error_string(status), status, safe.len ? ": " : "",
+              safe.len ? buf_bytes(&safe) : "");
+    buf_clear(&safe);
     return status == PMIX_ERR_UNREACH || status == PMIX_ERR_LOST_CONNECTION ? STATUS_NO_SERVER
                                                                             : STATUS_FAILED;
 }

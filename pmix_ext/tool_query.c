@@ -109,6 +109,21 @@ static int print_jobs(const struct tool *t, char **jobs, bool listed, const char
     return status;
 }
 
+/* Those that have ended first, as they are older. */
+static int all_jobs(char ***jobs)
+{
+    char **running = NULL;
+    pmix_status_t said = tool_list_ended(jobs);
+    int status = said == PMIX_SUCCESS ? tool_jobs(&running)
+                                      : tool_failed("the list of ended jobs", said);
+
+    for (char **job = running; job && *job && !status; job++)
+        if (PMIx_Argv_append_nosize(jobs, *job) != PMIX_SUCCESS)
+            status = tool_fail(STATUS_FAILED, "out of memory");
+    PMIx_Argv_free(running);
+    return status;
+}
+
 int tool_ps(struct tool *t)
 {
     char **jobs = NULL;
@@ -116,7 +131,7 @@ int tool_ps(struct tool *t)
 
     if (t->argc)
         return print_jobs(t, t->argv, false, PMIX_QUERY_PROC_TABLE);
-    status = tool_jobs(&jobs);
+    status = tool_has(t, OPT_ALL) ? all_jobs(&jobs) : tool_jobs(&jobs);
     if (!status)
         status = print_jobs(t, jobs, true, PMIX_QUERY_PROC_TABLE);
     PMIx_Argv_free(jobs);

@@ -73,11 +73,15 @@ static void on_job_end(size_t id, pmix_status_t status, const pmix_proc_t *sourc
 static size_t add_infos(const struct tool *t, pmix_info_t *infos)
 {
     pmix_proc_t first = { .rank = 0 };
+    bool off = false;
     size_t n = 0;
 
     if (tool_has(t, OPT_HOSTS))
         PMIX_INFO_LOAD(&infos[n++], PMIX_HOST, tool_value(t, OPT_HOSTS), PMIX_STRING);
-    if (!tool_has(t, OPT_DETACH)) {
+    if (tool_has(t, OPT_DETACH)) {
+        PMIX_INFO_LOAD(&infos[n++], PMIX_FWD_STDOUT, &off, PMIX_BOOL);
+        PMIX_INFO_LOAD(&infos[n++], PMIX_FWD_STDERR, &off, PMIX_BOOL);
+    } else {
         PMIX_INFO_LOAD(&infos[n++], PMIX_FWD_STDOUT, NULL, PMIX_BOOL);
         PMIX_INFO_LOAD(&infos[n++], PMIX_FWD_STDERR, NULL, PMIX_BOOL);
         PMIX_INFO_LOAD(&infos[n++], PMIX_STDIN_TGT, &first, PMIX_PROC);
@@ -278,8 +282,6 @@ static int become_launcher(const struct tool *t)
     char **words = NULL;
     int bad = PMIx_Argv_append_nosize(&words, LAUNCHER) != PMIX_SUCCESS;
 
-    if (t->json || tool_has(t, OPT_DETACH))
-        return tool_fail(STATUS_OWN, "there is no server here, which --json and --detach want");
     if (!tool_has(t, OPT_RAW))
         bad |= PMIx_Argv_append_nosize(&words, "-l") != PMIX_SUCCESS;
     bad |= add_word(&words, "-n", tool_value(t, OPT_COUNT));
@@ -297,12 +299,35 @@ static int become_launcher(const struct tool *t)
     return tool_fail(STATUS_OWN, LAUNCHER ": %s", strerror(errno));
 }
 
+/* The library starts a launcher then, which goes on without this program. */
+static int detached_launcher(struct tool *t)
+{
+    pmix_info_t alone;
+    pmix_status_t said;
+
+    PMIX_INFO_LOAD(&alone, PMIX_TOOL_DO_NOT_CONNECT, NULL, PMIX_BOOL);
+    said = PMIx_tool_init(&t->me, &alone, 1);
+    PMIX_INFO_DESTRUCT(&alone);
+    return said == PMIX_SUCCESS ? detached(t) : tool_failed("the library", said);
+}
+
+static int without_server(struct tool *t)
+{
+    if (tool_has(t, OPT_DETACH))
+        return detached_launcher(t);
+    if (t->json)
+        return tool_fail(STATUS_OWN, "there is no server here, and so nobody who keeps what ranks "
+                         "write until it can be followed as JSON; --detach, or no --json, starts "
+                         LAUNCHER);
+    return become_launcher(t);
+}
+
 int tool_spawn(struct tool *t)
 {
     int status;
 
     if (tool_is_alone(t, &status))
-        return become_launcher(t);
+        return without_server(t);
     if (status)
         return status == STATUS_USAGE ? STATUS_USAGE : STATUS_OWN;
     return tool_has(t, OPT_DETACH) ? detached(t) : attached(t);

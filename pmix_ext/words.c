@@ -15,7 +15,10 @@ const struct word words_status[] = {
 const struct word words_rank[] = {
     { PMIX_RANK_UNDEF, "undef" }, { PMIX_RANK_WILDCARD, "wildcard" },
     { PMIX_RANK_LOCAL_NODE, "local_node" }, { PMIX_RANK_INVALID, "invalid" },
-    { PMIX_RANK_LOCAL_PEERS, "local_peers" }, END
+    { PMIX_RANK_LOCAL_PEERS, "local_peers" },
+    /* Shorter ones, to type; they are read, and never written. */
+    { PMIX_RANK_WILDCARD, "*" }, { PMIX_RANK_LOCAL_NODE, "@node" },
+    { PMIX_RANK_LOCAL_PEERS, "@peers" }, END
 };
 
 const struct word words_flags[] = {

@@ -90,15 +90,19 @@ int main(int argc, char **argv)
     pmix_nspace_t nspace;
     pmix_proc_t me;
     pmix_status_t rc;
+    long ranks = 0;
+    char *rest = "";
 
-    if (argc < 3) {
+    if (argc >= 3)
+        ranks = strtol(argv[1], &rest, 10);
+    if (*rest || ranks < 1 || ranks > 1000000) {
         fprintf(stderr, "usage: launcher RANKS PROGRAM [ARGUMENT...]\n");
         return 2;
     }
     rc = PMIx_tool_init(&me, NULL, 0);
     if (rc == PMIX_SUCCESS) {
         watch_server();
-        rc = start(atoi(argv[1]), argv + 2, nspace);
+        rc = start((int)ranks, argv + 2, nspace);
     }
     if (rc == PMIX_SUCCESS)
         rc = wait_end(nspace);

@@ -263,7 +263,8 @@ static void keys(void)
     if (!plain)                          /* Hydra does not say it */
         CHECK(number(&job, PMIX_UNIV_SIZE) >= 1);
     CHECK(number(&me, PMIX_RANK) == me.rank);
-    CHECK(number(&me, PMIX_APPNUM) == 0);
+    if (!getenv("SLURM_STEP_ID"))        /* srun does not know it */
+        CHECK(number(&me, PMIX_APPNUM) == 0);
     CHECK(number(&job, PMIX_LOCAL_SIZE) >= 1 && number(&job, PMIX_LOCAL_SIZE) <= size);
     CHECK(number(&me, PMIX_LOCAL_RANK) < number(&job, PMIX_LOCAL_SIZE));
     CHECK(number(&job, PMIX_NUM_NODES) >= 1);

@@ -28,6 +28,28 @@ static void show_jobs(void)
     PMIX_INFO_FREE(results, n);
 }
 
+/* An identity that the tool proposes: once, or with another rank. */
+static void propose(const char *uri)
+{
+    pmix_rank_t rank = 7;
+    pmix_info_t infos[3];
+    pmix_proc_t me;
+
+    PMIX_INFO_LOAD(&infos[0], PMIX_SERVER_URI, uri, PMIX_STRING);
+    PMIX_INFO_LOAD(&infos[1], PMIX_TOOL_NSPACE, "proposed", PMIX_STRING);
+    PMIX_INFO_LOAD(&infos[2], PMIX_TOOL_RANK, &rank, PMIX_PROC_RANK);
+    NEED(PMIx_tool_init(&me, infos, 3) == PMIX_SUCCESS);
+    NEED(!strcmp(me.nspace, "proposed") && me.rank == 7);
+    NEED(PMIx_tool_attach_to_server(&me, NULL, infos, 3) == PMIX_ERR_EXISTS);
+    infos[2].value.data.rank = 8;
+    NEED(PMIx_tool_attach_to_server(&me, NULL, infos, 3) == PMIX_SUCCESS && me.rank == 8);
+    infos[2].value.data.rank = PMIX_RANK_WILDCARD;
+    NEED(PMIx_tool_attach_to_server(&me, NULL, infos, 3) == PMIX_ERR_BAD_PARAM);
+    NEED(PMIx_tool_finalize() == PMIX_SUCCESS);
+    for (int i = 0; i < 3; i++)
+        PMIX_INFO_DESTRUCT(&infos[i]);
+}
+
 int main(int argc, char **argv)
 {
     pmix_proc_t me, other, second, *servers;
@@ -60,6 +82,7 @@ int main(int argc, char **argv)
     NEED(PMIx_tool_get_servers(&servers, &n) == PMIX_ERR_UNREACH);
     NEED(PMIx_tool_finalize() == PMIX_SUCCESS);
     NEED(PMIx_tool_finalize() == PMIX_ERR_INIT);
+    propose(argv[1]);
     PMIX_INFO_DESTRUCT(&uri[0]);
     PMIX_INFO_DESTRUCT(&uri[1]);
     printf("ok\n");

@@ -3,6 +3,7 @@
  * stands for mpiexec_lite/proxy*.c. */
 #include "test/sim/sim.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -53,9 +54,13 @@ void node_send_down(struct node *n, const char *cmd, const struct world *w, int 
 void node_signal(struct node *n, struct world *w, int rank, int signo)
 {
     struct sim *s = n->sim;
-    const struct part *p = &w->at[n->at];
+    struct part *p = &w->at[n->at];
 
     node_send_down(n, "sim-signal", w, rank, signo);
+    if (p->setting_up && !p->cancelled && rank < 0 && (signo == SIGTERM || signo == SIGKILL)) {
+        p->cancelled = true;
+        queue_add(s, s->now + unit(&s->rng) * 1e-3, EV_SET_UP, n->at, w->number);
+    }
     for (int i = 0; i < p->nlocal; i++) {
         struct rank *r = &w->ranks[p->local[i]];
 

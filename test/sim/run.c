@@ -79,6 +79,7 @@ static void happen(struct sim *s, const struct event *e)
     case EV_LOST_UP:   node_lost_above(s, e->who); break;
     case EV_WRITTEN:   net_written(s, e->who, e->arg); break;
     case EV_LEASE:     node_lease(s, e->who, e->arg); break;
+    case EV_SET_UP:    spawn_set_up(&s->nodes[e->who], s->worlds[e->arg]); break;
     case EV_TICK:      root_tick(s->worlds[e->who]); break;
     case EV_TURN:      root_turn(s); break;
     case EV_TIMER:     names_due(s, (unsigned)e->arg); break;

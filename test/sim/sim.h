@@ -92,6 +92,7 @@ struct totals {                          /* of many runs */
 enum event_kind {
     EV_START, EV_BYTES, EV_READ, EV_SIGNAL, EV_END, EV_REAP,         /* who: a rank */
     EV_UP, EV_DOWN, EV_LOST_DOWN, EV_LOST_UP, EV_FLUSH, EV_LEASE,    /* who: a node */
+    EV_SET_UP,                                               /* who: a node; arg: a job */
     EV_WRITTEN, EV_GO_ON, EV_TURN, EV_TIMER, EV_FAULT,
     EV_TICK                                                          /* who: a job */
 };
@@ -257,7 +258,13 @@ struct publication {
 };
 
 /* What the launcher keeps of a job on a node. */
-struct part { struct job *job; int *local, nlocal, subtree; };
+struct part {
+    struct job *job;
+    int        *local, nlocal, subtree;
+    bool        setting_up, cancelled;   /* providers are at work: nothing is started; nor
+                                            will be */
+    bool        unhooked;                /* they have failed */
+};
 
 struct world {                           /* a job: its program, its model, its launcher */
     struct sim    *sim;
@@ -280,6 +287,7 @@ struct world {                           /* a job: its program, its model, its l
     int            cause, highest;       /* status of the first failure, -1: none; of all ends */
     struct spawn  *spawn;                /* it is being started */
     struct starting starting;
+    bool           hooked;               /* it has set-up providers, on every node */
     bool           started, followed, refused, answered, done;
     double         over_at;              /* all ranks have ended; 0: not yet */
     bool           gone;                 /* it is forgotten */
@@ -429,6 +437,7 @@ void spawn_settle(struct world *w);
 /* The program of a rank. */
 const char *spawn_program(const struct bundle *b, int rank);
 void spawn_begin(struct node *n, struct world *w);       /* its part on a node */
+void spawn_set_up(struct node *n, struct world *w);      /* providers there have answered */
 
 /* rank.c */
 /* A request is written and sent; where fields do not do, its text is added to out. */

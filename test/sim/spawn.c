@@ -94,12 +94,12 @@ static void await(struct world *w)
 
     if (starting_init(&w->starting, w->nranks, s->nnodes, NULL) < 0)
         abort();
-    for (int i = 1; i < s->nnodes; i++)
+    for (int i = w->hooked ? 0 : 1; i < s->nnodes; i++)
         if (w->at[i].nlocal)
             starting_await(&w->starting, i);
 }
 
-static void start_ranks(struct node *n, struct world *w);
+static void set_up_or_start(struct node *n, struct world *w);
 
 static void start(struct sim *s, struct spawn *x, struct world *parent)
 {
@@ -119,6 +119,7 @@ static void start(struct sim *s, struct spawn *x, struct world *parent)
     w->serial = atoi(spawn_wants(x)->preput.v[0].value + 1);
     w->spawn = x;
     w->started = true;
+    w->hooked = one_in(&s->rng, 3);
     TRACE(s, "root: job %d of %d ranks, started by rank %d of job %d", w->number, w->nranks,
           w->spawner, parent->number);
     await(w);
@@ -130,7 +131,7 @@ static void start(struct sim *s, struct spawn *x, struct world *parent)
         node_send_down(&s->nodes[0], "sim-job", w, -1, 0);
     for (int i = 0; i < w->nranks; i++)
         launch_started(&w->launch, i, -1);
-    start_ranks(&s->nodes[0], w);
+    set_up_or_start(&s->nodes[0], w);
     root_timer(w);
 }
 
@@ -209,12 +210,56 @@ static void start_ranks(struct node *n, struct world *w)
     }
 }
 
+/* As crew_hooks.c: nothing runs before providers have answered, which may take as long as
+ * everything else; and then only if nobody has ended the job meanwhile. */
+static void set_up_or_start(struct node *n, struct world *w)
+{
+    struct sim *s = n->sim;
+    struct part *p = &w->at[n->at];
+
+    if (!p->nlocal)
+        return;
+    if (!w->hooked) {
+        start_ranks(n, w);
+        if (n->at)
+            node_tell(n, w, "started", n->at, 0);
+        return;
+    }
+    p->setting_up = true;
+    queue_add(s, s->now + unit(&s->rng) * (one_in(&s->rng, 10) ? 5 : 0.01), EV_SET_UP, n->at,
+              w->number);
+}
+
+static void give_up(struct node *n, struct world *w)
+{
+    const struct part *p = &w->at[n->at];
+
+    for (int i = 0; i < p->nlocal; i++)
+        w->ranks[p->local[i]].ended = true;
+    for (int i = 0; i < p->nlocal; i++)
+        node_tell(n, w, "not-started", p->local[i], p->cancelled ? ECANCELED : EPERM);
+    for (int i = 0; i < p->nlocal; i++)
+        node_tell(n, w, "never-ran", p->local[i], 0);
+}
+
+void spawn_set_up(struct node *n, struct world *w)
+{
+    struct part *p = &w->at[n->at];
+
+    if (n->dead || !p->setting_up)
+        return;
+    p->setting_up = false;
+    p->unhooked = !p->cancelled && one_in(&n->sim->rng, 8);
+    if (p->cancelled || p->unhooked)
+        give_up(n, w);
+    else
+        start_ranks(n, w);
+    node_tell(n, w, "started", n->at, 0);
+}
+
 void spawn_begin(struct node *n, struct world *w)
 {
     node_send_down(n, "sim-job", w, -1, 0);
     node_add_job(n, w);
-    if (!w->at[n->at].nlocal)
-        return;
-    start_ranks(n, w);
-    node_tell(n, w, "started", n->at, 0);
+    set_up_or_start(n, w);
 }

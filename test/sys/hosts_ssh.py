@@ -10,6 +10,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from trial import *                                     # noqa: E402
 import ast                                              # noqa: E402
 import contextlib                                       # noqa: E402
+import json                                             # noqa: E402
 import re                                               # noqa: E402
 import signal                                           # noqa: E402
 import time                                             # noqa: E402
@@ -205,6 +206,39 @@ def output(bed):
     same((r.status, r.lines, r.err.count(b"err\n")), (7, ["out"] * 8, 8), f"end of {r}")
     need(any("rank 7 on node7 (pid " in m and "exited with 7" in m for m in r.messages),
          "rank 7 and its host are named", repr(r))
+
+
+@points([(f"-timeline: clocks of all hosts, and who was last; {name}", options)
+         for name, options in (("flat", []), ("a chain", ["-tree-width", 1, "-flat-hosts", 1]))])
+def timeline(bed, options):
+    path = bed.path("timeline.json")
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+    good(bed, "-timeline", path, *options, "-n", 8, *py(bed, """
+        c = Client(2)
+        for late in (5, 1):
+            if rank == late:
+                time.sleep(0.5)
+            c.fence()
+        c.finalize()
+    """))
+    with open(path) as f:
+        seen = json.load(f)
+    events = [e for e in seen["traceEvents"] if e["ph"] in "Xi"]
+    hosts = [e for e in events if e["name"] == "connect"]
+    same(len(hosts), 8, "hosts")
+    same(sum(0 < e["args"]["uncertain_us"] < 1e6 for e in hosts), 7, "hosts with clocks of theirs")
+    slack = 2 * max(e["args"]["uncertain_us"] for e in hosts) + 1
+    for k in (1, 2):
+        visits = [e for e in events if e["name"] == f"fence {k}"]
+        same(len(visits), 8, f"ranks in fence {k}")
+        came = max(e["ts"] for e in visits)
+        need(min(e["ts"] + e["dur"] for e in visits) >= came - slack, "all wait", str(visits))
+    ready = max(e["ts"] + e["dur"] for e in events if e["name"] == "set up")
+    need(min(e["ts"] for e in events if e["name"] == "exec") >= ready - slack, "starts", str(hosts))
+    text = [s["what"] for s in seen["criticalPath"]]
+    for words in ("rank 5 on node5 was last in fence 1", "rank 1 on node1 was last in fence 2"):
+        need(any(words in t for t in text), words, str(text))
 
 
 @point("stdin reaches rank 0 on another host, to its end; the others see an end")

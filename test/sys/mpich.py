@@ -105,7 +105,7 @@ def pmi_variables():
     same(v.get("PMI_HOSTNAME"), HOST, "PMI_HOSTNAME")
 
 
-@test("-genvnone -env A 1 leaves A and the launcher's variables only")
+@test("check 5: -genvnone -env A 1 leaves A and the launcher's variables only")
 def genvnone():
     v = variables(good("-genvnone", "-n", 1, "-env", "A", "1", "/usr/bin/env"))
     same(v.pop("A", None), "1", "A")
@@ -147,7 +147,7 @@ def wdir():
     same(sorted(r.lines), [f"[0] {tmp()}/one", "[1] /usr", f"[2] {tmp()}"], "folders")
 
 
-@test("a program of another MPI is warned about, not run N times as 0 of 1 in silence")
+@test("check 14: a program of another MPI is warned about, not run N times as 0 of 1 in silence")
 def other_mpi():
     need(shutil.which("mpicc.openmpi"), "mpicc.openmpi is installed")
     exe = tmp() + "/ompi"

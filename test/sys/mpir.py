@@ -7,6 +7,7 @@ import json
 import shutil
 
 from lib import *
+from pmixlib import tools_socket
 
 CHORE = prog("chore")
 MPI = prog("mpi_ranks")
@@ -192,6 +193,70 @@ def killed(whom):
     os.kill(d.popen.pid, signal.SIGKILL)             # and with it the launcher that it holds
     d.popen.wait()
     nothing_left(d.mark)
+
+
+class Tool:
+    """pmix_tool, for one launcher."""
+
+    def __init__(self, job):
+        self.words = [os.path.join(B, "bin", "pmix_tool"), "--pid", str(job.pid)]
+        tools_socket(job.pid)
+
+    def run(self, *words):
+        r = subprocess.run([*self.words, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        need(r.returncode == 0, f"pmix_tool {words}", r.stderr)
+        return r.stdout
+
+    def table(self):
+        """The pids, by rank; 0 where it is not known."""
+        return [x["pid"] for j in json.loads(self.run("--json", "proctable"))["jobs"]
+                for x in j["ranks"]]
+
+    def resume(self):
+        self.run("resume")
+
+
+HELD = [(f"{how}, {what}", how, options) for how in ("-stop-on-exec", "-stop-in-init")
+        for what, options in (("here", ()), ("on hosts", ("-launcher", "fork", "-hosts", "a,b")))]
+FORK = {"HYDRA_LAUNCHER_AUTOFORK": "0"}
+
+
+@rows([(f"T13: unmodified programs are held until a tool resumes them: {what}", *more)
+       for what, *more in HELD])
+def held_until(how, options):
+    for program, mode in ((MPI, ()), (SLURM, ("finalize",))):
+        job = Job(*options, how, "-n", 4, program, *mode, env=FORK if options else None)
+        tool, state = Tool(job), "T" if how == "-stop-on-exec" else "S"
+        wait_for(lambda: (t := tool.table()) and len(t) == 4 and
+                 all(p and stat(p) and stat(p)[0] == state and
+                     os.readlink(f"/proc/{p}/exe") == os.path.realpath(program) for p in t),
+                 f"four ranks in {state}")
+        need(not job.text(), "none has written anything", job.text())
+        tool.resume()
+        same(job.finish().status, 0, f"status of {program}")
+
+
+@test("held at exec, SIGCONT lets one rank go on")
+def one_goes_on():
+    job = Job("-stop-on-exec", "-n", 2, *SH, "echo went $PMI_RANK")
+    tool = Tool(job)
+    pids = wait_for(lambda: (t := tool.table()) and all(t) and t, "two ranks")
+    os.kill(pids[1], signal.SIGCONT)
+    job.wait_text("went 1")
+    same(stat(pids[0])[0], "T", "the other one")
+    tool.resume()
+    r = job.finish()
+    same((r.status, sorted(r.lines)), (0, ["went 0", "went 1"]), "end")
+
+
+@rows([(f"{how}: {signo.name} ends a job that is held, soon", how, signo)
+       for how in ("-stop-on-exec", "-stop-in-init") for signo in (signal.SIGTERM, signal.SIGINT)])
+def ended_while_held(how, signo):
+    job = Job(how, "-n", 3, MPI)
+    tool = Tool(job)
+    wait_for(lambda: (t := tool.table()) and len(t) == 3 and all(t), "three ranks")
+    job.kill(signo)
+    same(job.finish().status, 128 + signo, "status")
 
 
 shutil.copy(LAUNCHER, STRIPPED)

@@ -90,7 +90,7 @@ def giant_line():
 HALVES = "printf aa$PMI_RANK; sleep 0.3; printf 'bb%s\\n' $PMI_RANK; printf end$PMI_RANK"
 
 
-@test("labels stand at line starts only; halves of a line are put together")
+@test("check 2: labels stand at line starts only; halves of a line are put together")
 def labels():
     r = good("-l", "-stdin", "none", "-n", 3, *SH, HALVES)
     same(sorted(r.lines), sorted(x for i in range(3) for x in (f"[{i}] aa{i}bb{i}",
@@ -308,13 +308,19 @@ def nonblock():
 
 # --- files ----------------------------------------------------------------------------
 
-@test("-outfile empties the file first, and takes %r, %h and %%")
+@test("check 9: -outfile empties the file first, and takes %r, %h and %%")
 def truncates():
     name = f"{tmp()}/%%-%h-%r"
     for text in ("a long first line", "short"):
         good("-outfile", name, "-n", 2, "echo", text)
     for i in range(2):
         same(open(f"{tmp()}/%-{HOST}-{i}").read(), "short\n", f"file {i}")
+
+
+@test("-outfile makes the folders that are missing")
+def makes_folders():
+    good("-outfile", f"{tmp()}/a/b.%r/c", "-n", 2, "echo", "text")
+    same([open(f"{tmp()}/a/b.{i}/c").read() for i in range(2)], ["text\n"] * 2, "files")
 
 
 @test("one -outfile for all ranks holds whole lines of all")
@@ -327,7 +333,7 @@ def one_file():
 
 @rows([("-outfile: a symbolic link is not followed", "link", "symbolic link"),
        ("-outfile: a file of two names is left alone", "hard", "2 names"),
-       ("-outfile: a missing folder", "no/such/file", "No such file or directory"),
+       ("-outfile: a folder that cannot be made", "hard/file", "Not a directory"),
        ("-outfile: a folder", "folder", "folder")])
 def refused(name, text):
     write_file(tmp() + "/precious", "precious")

@@ -123,6 +123,46 @@ def end_job(key, code, options):
     need(f"ended by order of {tool.nspace}" in r.err.decode(), "it says by whom", r.err)
 
 
+@rows([(f"R10-10: {word} and {short} as targets are the ranks of the asker's node", word, short)
+       for word, short in (("local_node", "@node"), ("local_peers", "@peers"))])
+def local_targets(word, short):
+    ranks = Ranks("-launcher", "fork", "-hosts", "h[0-2]:2", "-tree-width", "0", "-n", 6)
+    name = ranks[0].nspace
+    for asker, rank in ((ranks[3], word), (ranks[2], short)):
+        for key, wanted in ((PAUSE, [False, False, True, True, False, False]), (RESUME, [False] * 6)):
+            # The asker's own paused process does not matter: it is this test that speaks for it.
+            good(control(asker, [proc(name, rank)], key))
+            wait_for(lambda: [stopped(r) for r in ranks] == wanted, f"{rank}: {key}")
+    same(control(Tool(ranks.job), [proc(name, word)], PAUSE)["status"], NOT_FOUND,
+         "a tool is on the launcher's node, which has none")
+    same(ranks.finish().status, 0, "exit status")
+
+
+@test("R10-10: a tool's words: * is the job, @node what is on the launcher's node; in fences, "
+      "in what is read along, in queries")
+def words():
+    ranks = Ranks("-n", 3)
+    tool, name = Tool(ranks.job), ranks[0].nspace
+    for word in "@node", "*", "local_node":
+        good(control(tool, [proc(name, word)], PAUSE))
+        wait_for(lambda: stopped(*ranks), f"{word}: stopped")
+        good(control(tool, [proc(name, word)], RESUME))
+        wait_for(lambda: running(*ranks), f"{word}: running")
+    for word in "*", "@node":
+        good(tool.call("pmix-iof-pull", procs=[proc(name, word)], channel=2))
+        got = good(tool.call("pmix-query", queries=[query("pmix.qry.ptable", qualifiers=[
+            info("pmix.procid", "PROC", proc(name, word))])]))
+        same([p["proc"]["rank"] for p in results(got)[0][2]], [0, 1, 2], word)
+    for word in "*", "@node", "@peers":
+        for r in ranks:
+            r.thrid = r.send("pmix-fence", procs=[proc(name, word)])
+        for r in ranks:
+            good(r.reply(r.thrid))
+    same(ranks[0].call("pmix-fence", procs=[proc("nosuch", "@node")])["status"], NOT_FOUND, "no job")
+    same(control(tool, [proc(name, "@nobody")], PAUSE)["status"], BAD_PARAM, "no such word")
+    same(ranks.finish().status, 0, "exit status")
+
+
 @test("one rank is terminated: its end is like any other's")
 def end_rank():
     ranks = Ranks("-disable-auto-cleanup", "-n", 3)
@@ -189,7 +229,7 @@ def refused():
         ([all_], [PAUSE] * 17, BAD_PARAM, "more than 16"),
         ([proc("nobody", 0)], [PAUSE], NOT_FOUND, "targets[0]"),
         ([all_, proc(name, 2)], [PAUSE], NOT_FOUND, "targets[1]"),
-        ([proc(name, "local_node")], [PAUSE], NOT_SUPPORTED, "rank"),
+        ([proc(name, "undef")], [PAUSE], NOT_SUPPORTED, "rank"),
         ([], [PAUSE], BAD_PARAM, "no job of its own"),
     ]
     for targets, directives, status, text in cases:

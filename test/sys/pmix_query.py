@@ -12,8 +12,8 @@ from pmixlib import *
 NS, RANK, NODE, HOSTNAME = "pmix.nspace", "pmix.rank", "pmix.nodeid", "pmix.hname"
 TABLE, LOCAL_TABLE, PROCS = "pmix.qry.ptable", "pmix.qry.lptable", "pmix.lprocs"
 NOT_FOUND, NOT_SUPPORTED, BAD_PARAM, MISMATCH, TIMEOUT, NO_JOB = -46, -47, -27, -18, -24, -44
-RUNNING, CONNECTED, TERMINATED, BY_SIGNAL, NO_SYNC, LOST, ABORTED, NON_ZERO = \
-    5, 6, 20, 54, 55, 56, 58, 62
+RUNNING, CONNECTED, TERMINATED, BY_ORDER, BY_SIGNAL, NO_SYNC, LOST, ABORTED, NON_ZERO = \
+    5, 6, 20, 51, 54, 55, 56, 58, 62
 
 ALONE = []
 FLAT = ["-launcher", "fork", "-hosts", "h[0-3]:2", "-tree-width", "0"]
@@ -195,6 +195,21 @@ def states(options):
     ranks.job.finish()
 
 
+@places("R10-13: a rank that was killed by an order is told from one that a signal has ended")
+def commanded(options):
+    ranks = Ranks(*options, "-disable-auto-cleanup", "-n", 3)
+    tool = Tool(ranks.job)
+    good(tool.call("pmix-job-control", targets=[proc(ranks.jobid, 1)],
+                   directives=[info("pmix.jctrl.kill", "BOOL", True)]))
+    ranks.end(2, signo=9)
+
+    def seen():
+        return [p["state"] for p in answer(tool, TABLE, ns(ranks.jobid))]
+    wait_for(lambda: seen() == [CONNECTED, BY_ORDER, BY_SIGNAL], f"the states: {seen()}")
+    ranks.end(0)
+    ranks.job.finish()
+
+
 @places("R10-13: who has called abort, and why the job ends", WHERE[:1] + WHERE[2:])
 def aborted(options):
     ranks = Ranks(*options, "-n", 4)
@@ -291,8 +306,11 @@ def example():
     for r in children.values():
         r.call("finalize")
         r.end()
-    wait_for(lambda: answer(tool, "pmix.qry.ns") == ranks.jobid, "the spawned job is forgotten")
-    same(answer(tool, TABLE, ns(child)), {"status": NO_JOB}, "its table")
+    wait_for(lambda: answer(tool, "pmix.qry.ns") == ranks.jobid, "the spawned job has ended")
+    same([p["state"] for p in answer(tool, TABLE, ns(child))], [TERMINATED] * 8, "its record")
+    need(all(p["nspace"] == ranks.jobid for p in answer(tool, PROCS, node(5))),
+         "it has no processes any more")
+    same(answer(tool, TABLE, ns(child + "x")), {"status": NO_JOB}, "of a job that never was")
     ended(ranks)
 
 
@@ -386,6 +404,69 @@ def supported():
     same([[name for name, _ in f[1]] for f in functions], [["PMIx_Query_info"]], "functions")
     listed = [a["string"] for a in functions[0][1][0][1]]
     same(listed, answer(tool, "pmix.qry.quals").split(","), "attributes of a query")
+    ended(ranks)
+
+
+def attributes(tool, function):
+    """The keys that the server lists for a function, with their types."""
+    found = answer(tool, "pmix.qry.attrs", info("pmix.srvr.attrs", "STRING", function))
+    same([[name for name, _ in f[1]] for f in found], [[function]], "functions")
+    return {a["string"]: a["type"] for a in found[0][1][0][1]}
+
+
+OUT = 2
+LISTED = {                              # the command and what it needs besides the infos
+    "PMIx_Log": ("pmix-log", "directives", lambda job: {"data": [info("pmix.log.stderr", "STRING", "x")]}),
+    "PMIx_Register_event_handler": ("pmix-event-register", "infos", lambda job: {}),
+    "PMIx_Notify_event": ("pmix-notify", "infos", lambda job: {"status": -3001}),
+    "PMIx_Job_control": ("pmix-job-control", "directives", lambda job: {"targets": [proc(job, 0)]}),
+    "PMIx_Process_monitor": ("pmix-monitor", "directives",
+                             lambda job: {"monitor": info("pmix.monitor.cancel", "STRING", "")}),
+    "PMIx_IOF_pull": ("pmix-iof-pull", "directives",
+                      lambda job: {"procs": [proc(job, 0)], "channel": OUT}),
+}
+SUBJECT = {"pmix-log": ("data", lambda x: [x]), "pmix-monitor": ("monitor", lambda x: x)}
+
+
+@rows([(f"R10-24: {name} honours what it lists, and refuses else what is required", name)
+       for name in LISTED])
+def listed(name):
+    command, field, more = LISTED[name]
+    ranks = Ranks("-n", 1)
+    tool = Tool(ranks.job)
+    keys = attributes(tool, name)
+    need(keys, "it lists something")
+
+    def status(key):
+        asked = {**info(key, "COORD", None), "flags": ["required"]}
+        args = {**more(ranks.jobid), field: [asked]}
+        said = tool.call(command, **args)["status"]
+        if said == NOT_SUPPORTED and command in SUBJECT:     # it may be what is logged, or watched
+            field_, shape = SUBJECT[command]
+            said = tool.call(command, **{field_: shape(asked)})["status"]
+        return said
+    for key in keys:
+        need(status(key) != NOT_SUPPORTED, f"{key} is listed and not supported")
+    for key in ("pmix.log.nothing", "pmix.monitor.nothing", "pmix.wdir", "x.y"):
+        same(status(key), NOT_SUPPORTED, f"{key}, which is not listed and required")
+    ended(ranks)
+
+
+@test("the lists are of what works: channels, orders, monitors and handlers")
+def listed_types():
+    ranks = Ranks("-n", 1)
+    tool = Tool(ranks.job)
+    boolean, string, number, uint32 = 1, 3, 6, 14
+    some = {"PMIx_Log": {"pmix.log.stderr": string, "pmix.log.once": boolean},
+            "PMIx_Register_event_handler": {"pmix.evname": string},
+            "PMIx_Notify_event": {"pmix.evnondef": boolean},
+            "PMIx_Job_control": {"pmix.jctrl.sig": number, "pmix.jctrl.kill": boolean},
+            "PMIx_Process_monitor": {"pmix.monitor.fmon": string, "pmix.monitor.btime": uint32},
+            "PMIx_IOF_pull": {"pmix.iof.csize": uint32}}
+    for name, keys in some.items():
+        there = attributes(tool, name)
+        same({k: there.get(k) for k in keys}, keys, name)
+        need("pmix.jctrl.ckpt" not in there and "pmix.log.email" not in there, name, there)
     ended(ranks)
 
 

@@ -239,6 +239,39 @@ def log():
     need(any(x.startswith("[tool.") and x.endswith(":0] to stdout") for x in r.lines), "tagged", r)
 
 
+@test("log: to the record of the job and to the store, as a line of JSON each")
+def log_files():
+    folder = tmp() + "/log"
+    os.mkdir(folder)
+    job = Job("-log-dir", folder, "sleep", "100")
+    ask(job, "log", "--record", "--store", "--stderr", "a word")
+    files = sorted(os.listdir(folder))
+    same(sorted(f.rpartition(".")[2] for f in files), ["record", "store"], files)
+    for file in files:
+        with open(f"{folder}/{file}", encoding="utf-8") as f:
+            data = json.loads(f.read())["data"]
+        same([(x["key"], x["value"]) for x in data], [("pmix.log.val", "a word")], file)
+    ask(job, "kill")
+    job.finish()
+
+
+@test("what the server says goes with the name of its status")
+def words():
+    job = Job("-n", "2", "sleep", "100")
+    tools_socket(job.pid)
+    for command, text in (
+            (["signal", "TERM", "nosuch"], "(PMIX_ERR_NOT_FOUND, -46): targets[0]: there is no job"),
+            (["signal", "TERM", ":7"], "has no rank 7"),
+            (["output", "nosuch"], "(PMIX_ERR_NOT_FOUND, -46): procs[0].nspace: no job nosuch"),
+            (["log", "--store", "x"], "(PMIX_ERR_NOT_SUPPORTED, -47): no channel could take it")):
+        _, err = call("--pid", job.pid, *command, status=FAILED)
+        need(text in err, f"{command}: '{text}' wanted", err)
+    _, err = call("--pid", job.pid, "spawn", "/no/such", status=OWN)
+    need("(PMIX_ERR_JOB_EXE_NOT_FOUND, -190): /no/such: " in err, "why a spawn failed", err)
+    ask(job, "kill")
+    job.finish()
+
+
 @rows([(f"signal: to all ranks and to some, {where}", options) for where, options in PLACES])
 def signals(options):
     job = Job(*options, "-n", 3, prog("chore"), "show")
@@ -248,6 +281,8 @@ def signals(options):
     ask(job, "signal", 12)
     job.wait_text("USR2\n", 3)
     same(job.text().count(b"USR1\n"), 2, "those who were meant")
+    ask(job, "signal", 12, ":*")         # R10-10: all, as a word
+    job.wait_text("USR2\n", 6)
     ask(job, "signal", "NONSENSE", status=USAGE)
     ask(job, "signal", "USR1", ":7", status=FAILED)
     ask(job, "signal", "USR1", "nosuchjob", status=FAILED)
@@ -356,6 +391,53 @@ def spawn(options):
     same(job.finish().status, 0, "the first job is undisturbed")
 
 
+@rows([(f"ps --all: jobs that have ended, while the launcher goes on, {where}", options)
+       for where, options in PLACES])
+def ps_all(options):
+    job, end = waiting(options)
+    names = [ask(job, "spawn", "--detach", "-n", n, "sh", "-c", f"exit {code}").strip()
+             for n, code in ((2, 0), (3, 5))]
+    def ended():
+        said = ask_json(job, "query", "lite.jobs.ended")["results"][0].get("value", "").split(",")
+        return names == [n for n in names if n in said]
+    wait_for(ended, "both have ended")
+    same([x["nspace"] for x in ask_json(job, "ps")["jobs"] if x["nspace"] in names], [], "ps")
+    jobs = {x["nspace"]: x["ranks"] for x in ask_json(job, "ps", "--all")["jobs"]}
+    same([[(r["rank"], r["exit"]) for r in jobs[n]][:1] + [len(jobs[n])] for n in names],
+         [[(0, 0), 2], [(0, jobs[names[1]][0]["exit"]), 3]], "ps --all")
+    need(any(r["exit"] == 5 and r["state"] == "term-non-zero" for r in jobs[names[1]]), "how", jobs)
+    need(all(r["program"].endswith("sh") and r["pid"] for n in names for r in jobs[n]),
+         "program and pid", jobs)
+    for name, code, state, status in ((names[0], 0, 20, 0), (names[1], 5, 50, -187)):
+        r = ask_json(job, "query", "pmix.qry.nsinfo", "pmix.qry.jst", f"nspace={name}")["results"]
+        told = {i["key"]: i["value"] for i in r[0]["value"]["array"][0]["value"]["array"]}
+        same((told["pmix.exit.code"], told["lite.job.state"], r[1]["value"]), (code, state, status),
+             told)
+        need(told["lite.job.began"] <= told["lite.job.ended"], "times", told)
+    end()
+    same(job.finish().status, 0, "the first job")
+
+
+@test("the records of jobs that have ended are bounded: the latest count")
+def ps_all_bounded():
+    job, end = waiting([])
+    tool = Tool(job)
+    def spawned():
+        return tool.call("pmix-spawn", apps=[{"cmd": "true", "argv": ["true"],
+                                              "maxprocs": 1}])["nspace"]
+    names = [spawned() for _ in range(70)]
+    def records():
+        r = tool.call("pmix-query", queries=[query("lite.jobs.ended")])
+        return results(r)[0][2].split(",")
+    wait_for(lambda: names[-1] in records() and len(records()) == 64, "the latest")
+    need(set(records()) <= set(names) and names[0] not in records(), "the first are forgotten")
+    r = tool.call("pmix-query", queries=[query("pmix.qry.jst", qualifiers=[
+        info("pmix.nspace", "STRING", names[0])])])
+    same(results(r)[0][2], {"status": -44}, "and answered as unknown")
+    end()
+    job.finish()
+
+
 @test("spawn: the first rank reads what comes, a megabyte of it, and its end")
 def spawn_stdin():
     job, end = waiting([])
@@ -376,6 +458,18 @@ def spawn_alone():
                   "echo $PMI_RANK $A $PWD; exit 7", status=7,
                   env={**own_folder(), "PMIX_SYSTEM_TMPDIR": tmp()})
     same(sorted(out.splitlines()), ["[0] 0 b /usr", "[1] 1 b /usr"], "output")
+
+
+@test("spawn --detach: where there is no server its launcher goes on alone, and can be asked")
+def spawn_detached_alone():
+    env = {**own_folder(), "PMIX_SYSTEM_TMPDIR": tmp()}
+    out, _ = call("spawn", "--detach", "--json", "-n", 2, "sh", "-c",
+                  "echo nobody reads this; exec sleep 100", env=env)     # returns: no pipe is kept
+    name = json.loads(out)["nspace"]
+    jobs = json.loads(call("ps", "--json", env=env)[0])["jobs"]
+    same([(j["nspace"], [r["rank"] for r in j["ranks"]]) for j in jobs], [(name, [0, 1])], "jobs")
+    call("kill", name, env=env)
+    wait_for(lambda: not any(alive(r["pid"]) for r in jobs[0]["ranks"]), "the end")
 
 
 @test("spawn: SIGINT and SIGTERM are the job's, a second one kills it")
@@ -420,7 +514,7 @@ def spawn_signals():
     (["ps", "--system"], NO_SERVER, "system"),
     (["ps"], NO_SERVER, "no server"),
     (["spawn", "-p", "1", "true"], OWN, "no server"),
-    (["spawn", "--detach", "true"], OWN, "no server"),
+    (["spawn", "--json", "true"], OWN, "no server"),
 )])
 def wrong(words, status, text):
     out, err = call(*words, status=status,
@@ -532,6 +626,11 @@ def launcher(options):
                        env=environment(new_mark(), env), stdin=subprocess.DEVNULL,
                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=LIMIT)
     same((r.returncode, r.stdout, r.stderr), (7, b"started\n" * 3, b"here\n" * 3), "its end")
+    for words in ["3"], ["0", "true"], ["3x", "true"], ["-1", "true"], ["", "true"], ["9" * 30, "true"]:
+        r = subprocess.run([out, *words], env=environment(new_mark(), env), capture_output=True,
+                           stdin=subprocess.DEVNULL, timeout=LIMIT)
+        same((r.returncode, r.stdout), (2, b""), words)
+        need(b"usage: launcher RANKS" in r.stderr, words, r.stderr)
     end()
     same(job.finish().status, 0, "the other job's")
 

@@ -24,6 +24,22 @@ def root_only(function):
     return run_it
 
 
+PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
+# A tool of any user: it prints the status of its hello, and ends with its stdin.
+HELLO = '''
+import re, socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+s.sendall(b"cmd=init pmi_version=2 pmi_subversion=0\\n")
+s.recv(65536)
+text = "cmd=pmix-tool-connect;thrid=1;name=%s;rank=%s;" % tuple(sys.argv[2:])
+s.sendall(b"%6d%s" % (len(text), text.encode()))
+said = s.recv(65536).decode()
+print(re.search("status=(-?[0-9]+);", said).group(1), flush=True)
+sys.stdin.read()
+'''
+
+
 class Place:
     """Folders of a test's own for the servers of one user, and of the system."""
 
@@ -192,6 +208,26 @@ def folders_of_both():
     same(there.finds("order=system,session",
                      env={"PMIX_SERVER_TMPDIR": here.user}), job.socket, "one of them")
     end(job, system)
+
+
+@test("R10-05: infos name both folders as well, and count more than the variables")
+@root_only
+def folders_by_infos():
+    here, there = Place(), Place()
+    job, system, other = here.job(), here.server("--system"), there.job()
+    session, systems = f"pmix.srvr.tmpdir={here.user}", f"pmix.sys.tmpdir={here.system}"
+    same(there.finds("order=session", session), job.socket, "the session's folder")
+    same(there.finds("order=session", systems), other.socket, "which the other info is not")
+    same(there.finds("pmix.cnct.sys=true", systems), system.socket, "the system's folder")
+    same(there.finds(systems, session), system.socket, "both, in the usual order")
+    same(there.finds(f"pmix.srvr.pidinfo={job.pid}", session), job.socket, "with a pid")
+    there.fails("PMIX_ERR_UNREACH", "order=session", "pmix.srvr.tmpdir=/nowhere")
+    there.fails("PMIX_ERR_BAD_PARAM", "pmix.srvr.tmpdir=5")
+    os.chmod(here.user, 0o777)
+    lines = there.fails("PMIX_ERR_UNREACH", "order=session", session)
+    need("others can write there" in lines[-1], "a folder of anybody is not trusted", lines)
+    os.chmod(here.user, 0o700)
+    end(job, system, other)
 
 
 @test("R10-06: a URI, a file, the system's, a pid, a name, a host, retries, what is inherited")
@@ -382,6 +418,63 @@ def names():
         return r["status"] == 0 and r["nspace"] == "watch-2"
     wait_for(free, "a name that is free again")
     end(job)
+
+
+@test("R10-33: a tool proposes its rank too: a pair that is taken is refused, a rank alone as well")
+def ranks_of_tools():
+    p = Place()
+    job = p.job()
+    first = Tool(job.socket, name="dbg", rank=7)
+    same((first.nspace, first.rank), ("dbg", 7), "a proposed identity")
+    second = Tool(job.socket, name="dbg", rank=8)
+    same((second.nspace, second.rank), ("dbg", 8), "another rank of the same name")
+    third = Tool(job.socket, hello=False)
+    mine = good(first.call("pmix-query", queries=[query(NAMESPACES)]))["results"][0]["value"]
+    for words, status in (({"name": "dbg", "rank": 7}, EXISTS), ({"name": "dbg", "rank": 8}, EXISTS),
+                          ({"name": mine, "rank": 99}, EXISTS), ({"rank": 3}, BAD_PARAM),
+                          ({"name": "x", "rank": 2**32 - 2}, BAD_PARAM),
+                          ({"name": "x", "rank": -1}, BAD_PARAM), ({"name": "x", "rank": 2**32}, BAD_PARAM)):
+        same(third.call("pmix-tool-connect", **words)["status"], status, words)
+    same(third.call("pmix-tool-connect", name="dbg", rank=9)["status"], 0, "it may try again")
+    end(job)
+
+
+@test("R10-33: a name of another user's tools is refused, whatever the rank; on the system's "
+      "server it is not even known")
+@root_only
+def names_of_users():
+    p = Place()
+    user = 61001
+    os.mkdir(p.user, 0o700)
+    os.chown(p.user, user, user)
+    job = p.job(user=user, group=user, extra_groups=[], cwd="/")
+    tool = os.path.join(p.folder, "hello.py")
+    write_file(tool, HELLO, 0o755)
+
+    def hello(path, name, rank, uid):
+        """The status that a tool of this user is answered; it stays until it is ended."""
+        t = subprocess.Popen([PYTHON, "-S", "-B", tool, path, name, str(rank)], user=uid,
+                             group=uid, extra_groups=[], cwd="/", stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, text=True)
+        return t, int(t.stdout.readline())
+    theirs, status = hello(job.socket, "dbg", 0, user)
+    same(status, 0, "the owner's")
+    tools = [theirs]
+    for name, rank, uid, wanted in (("dbg", 1, 0, EXISTS), ("dbg", 0, 0, EXISTS), ("other", 0, 0, 0),
+                                    ("other", 1, user, EXISTS), ("dbg", 1, user, 0)):
+        t, status = hello(job.socket, name, rank, uid)
+        same(status, wanted, f"{name}:{rank} of uid {uid}")
+        tools.append(t)
+    system = p.server("--system")
+    for uid in 61002, 61003:
+        t, status = hello(system.socket, "dbg", 0, uid)
+        same(status, 0, f"of uid {uid}, on the system's server")
+        tools.append(t)
+    t, status = hello(system.socket, "dbg", 0, 61002)
+    same(status, EXISTS, "the same user's")
+    for t in [*tools, t]:
+        t.communicate()
+    end(job, system)
 
 
 FORK3 = ["-launcher", "fork", "-hosts", "a,b,c", "-ppn", "1"]

@@ -47,7 +47,7 @@ def missing():
          "one line that names it", repr(r))
 
 
-@test("a 'while read' loop around the launcher keeps its input")
+@test("check 4: a 'while read' loop around the launcher keeps its input")
 def while_read():
     for program in ("true", "cat /dev/null"):
         for feed in ("printf '1\\n2\\n3\\n' |", ""):

@@ -18,10 +18,15 @@ SLURM = prog("slurm_all")
        ("several programs", 5, ["-n", 2, "true", ":", "-n", 1, "sh", "-c", "exit 5"]),
        ("a rank is killed", 137, ["-n", 2, "sh", "-c", "kill -9 $$"]),
        ("a program that is not there", 127, ["-n", 2, "/no/such"]),
+       ("a timeline", 0, ["-timeline", "@/t.html", "-n", 3, SLURM, "all"]),
+       ("a timeline of ranks that fail", 3, ["-timeline", "@/t.json", "-n", 3, "sh", "-c",
+                                             "echo words >&2; exit $((PMI_RANK + 1))"]),
        ("a wrong option", 2, ["-n", "x", "true"])])
 def clean(status, words):
-    out = subprocess.run([*VALGRIND, LAUNCHER, "-start-window", "1", *map(str, words)], stdin=subprocess.DEVNULL,
-                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=4 * LIMIT,
+    words = [str(w).replace("@", tmp()) for w in words]
+    out = subprocess.run([*VALGRIND, LAUNCHER, "-start-window", "1", *words],
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, timeout=4 * LIMIT,
                          env=environment(new_mark()))
     said = [x for x in out.stderr.decode(errors="replace").splitlines() if x.startswith("==")]
     same(said, [], "what valgrind says")

@@ -188,8 +188,8 @@ static inline int op_servers(void *host, uid_t uid, struct rendezvous **list)
     return 0;
 }
 
-static const struct fact_ops facts = { op_job, op_run, op_app, op_node, op_rank, op_survey,
-                                       op_stop };
+static const struct fact_ops facts = { op_job, NULL, op_run, op_app, op_node, op_rank, NULL,
+                                       op_survey, op_stop };
 static const struct ext_ops ext_ops = {
     .hostname = op_hostname, .now = op_now, .watch = op_watch, .output_room = op_output_room,
     .facts = &facts, .push = op_push, .order = op_order, .look = op_look, .log = op_note,

@@ -23,11 +23,11 @@ static void fill(struct bundle *b)
     b->cwd = strdup("/a b\n\xff");
     b->jobid = strdup("job-1");
     b->spawner = strdup("job");
-    b->trace = true;
+    b->trace = b->timeline = true;
     p->remote = (struct launch_options){
         .launcher = LAUNCHER_TCP, .exec = strdup("srun"), .forward_x = true,
         .proxy = strdup("/p"), .stage_proxy = true, .tree_width = 3, .flat_hosts = 4,
-        .window = 5, .patience = 6.5, .heartbeat = 0.25, .lease = 8, .release_bytes = 9,
+        .tries = 9, .ssh_limit = 2, .ssh_limit_time = 1, .ssh_quiet = true, .window = 5, .patience = 6.5, .heartbeat = 0.25, .lease = 8, .release_bytes = 9,
     };
     strlist_add(&p->remote.extra, "-p 22");
     p->label = strdup("[%r] ");
@@ -42,6 +42,15 @@ static void fill(struct bundle *b)
     p->keep_going = true;
     p->verbose = 3;
     p->dims = strdup("3,2");
+    strlist_add(&p->remote.wrapper, "strace");
+    p->ports = (struct port_range){ 5000, 5010 };
+    p->hide_hostname = true;
+    p->alloc_kinds = strdup("system");
+    strlist_add(&p->env.set, "G=1");
+    strlist_add(&p->providers, "/etc/p/10-a");
+    strlist_add(&p->providers, "/etc/p/20-b.so");
+    p->providers_root = PROVIDERS_ROOT_SKIP;
+    b->setup = strdup("0123456789abcdef[]");
     plan_add_host(p, "here")->local = true;
     h = plan_add_host(p, "there");
     h->user = strdup("alice");
@@ -53,6 +62,7 @@ static void fill(struct bundle *b)
     a->n = 3;
     a->wdir = strdup("x");
     strlist_add(&a->argv, "./prog");
+    strlist_add(&a->env.set, "A=1=2");
     strlist_add(&a->argv, "");
     strlist_add(&a->argv, "a=b\n'\"\xfe");
     a = plan_add_app(p);
@@ -95,6 +105,11 @@ static void same_launch(const struct launch_options *a, const struct launch_opti
     assert_true(a->heartbeat == b->heartbeat);
     assert_true(a->lease == b->lease);
     assert_int_equal(a->release_bytes, b->release_bytes);
+    same_list(&a->wrapper, &b->wrapper);
+    assert_int_equal(a->tries, b->tries);
+    assert_int_equal(a->ssh_limit, b->ssh_limit);
+    assert_int_equal(a->ssh_limit_time, b->ssh_limit_time);
+    assert_int_equal(a->ssh_quiet, b->ssh_quiet);
 }
 
 static void same_options(const struct plan *a, const struct plan *b)
@@ -102,6 +117,10 @@ static void same_options(const struct plan *a, const struct plan *b)
     same_launch(&a->remote, &b->remote);
     same_text(a->label, b->label);
     same_text(a->dims, b->dims);
+    same_text(a->alloc_kinds, b->alloc_kinds);
+    assert_int_equal(a->ports.low, b->ports.low);
+    assert_int_equal(a->ports.high, b->ports.high);
+    assert_int_equal(a->hide_hostname, b->hide_hostname);
     same_text(a->outfile, b->outfile);
     same_text(a->errfile, b->errfile);
     assert_int_equal(a->output_from, b->output_from);
@@ -113,6 +132,9 @@ static void same_options(const struct plan *a, const struct plan *b)
     assert_int_equal(a->pmi1_subversion, b->pmi1_subversion);
     assert_int_equal(a->keep_going, b->keep_going);
     assert_int_equal(a->verbose, b->verbose);
+    same_list(&a->env.set, &b->env.set);
+    same_list(&a->providers, &b->providers);
+    assert_int_equal(a->providers_root, b->providers_root);
 }
 
 static void same_hosts(const struct plan *a, const struct plan *b)
@@ -138,6 +160,7 @@ static void same_apps(const struct bundle *a, const struct bundle *b)
         same_text(a->plan.apps[i].path, b->plan.apps[i].path);
         same_text(a->plan.apps[i].bind, b->plan.apps[i].bind);
         same_list(&a->envs[i], &b->envs[i]);
+        same_list(&a->plan.apps[i].env.set, &b->plan.apps[i].env.set);
     }
 }
 
@@ -146,7 +169,9 @@ static void same(const struct bundle *a, const struct bundle *b)
     same_text(a->cwd, b->cwd);
     same_text(a->jobid, b->jobid);
     same_text(a->spawner, b->spawner);
+    same_text(a->setup, b->setup);
     assert_int_equal(a->trace, b->trace);
+    assert_int_equal(a->timeline, b->timeline);
     assert_int_equal(a->umask, b->umask);
     same_options(&a->plan, &b->plan);
     same_hosts(&a->plan, &b->plan);

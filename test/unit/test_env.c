@@ -102,6 +102,46 @@ static void test_build(void **state)
     }
 }
 
+/* What a manager has set for its job is dropped by its launcher; where it is found is not,
+ * nor what the user sets. */
+static void test_managers(void **state)
+{
+    static const char *const env[] = {
+        "A=1", "SLURM_JOB_ID=9", "SLURM_CONF=/c", "SBATCH_X=1", "PBS_JOBID=7", "LSB_Q=1",
+        "JOB_ID=3", "JOB_IDS=4", NULL
+    };
+    static const struct { enum launcher launcher; const char *want; } rows[] = {
+        { LAUNCHER_SSH, "A=1 SLURM_JOB_ID=9 SLURM_CONF=/c SBATCH_X=1 PBS_JOBID=7 LSB_Q=1 JOB_ID=3 "
+                        "JOB_IDS=4" },
+        { LAUNCHER_SLURM, "A=1 SLURM_CONF=/c PBS_JOBID=7 LSB_Q=1 JOB_ID=3 JOB_IDS=4 "
+                          "SLURM_NNODES=me" },
+        { LAUNCHER_PBS, "A=1 SLURM_JOB_ID=9 SLURM_CONF=/c SBATCH_X=1 LSB_Q=1 JOB_ID=3 JOB_IDS=4" },
+        { LAUNCHER_SGE, "A=1 SLURM_JOB_ID=9 SLURM_CONF=/c SBATCH_X=1 PBS_JOBID=7 LSB_Q=1 "
+                        "JOB_IDS=4" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct strlist out = { 0 };
+        struct buf got = BUF_INIT;
+        struct err e = { 0 };
+        struct plan p;
+
+        plan_init(&p);
+        p.remote.launcher = rows[i].launcher;
+        assert_non_null(plan_add_app(&p));
+        if (rows[i].launcher == LAUNCHER_SLURM)
+            assert_int_equal(strlist_add(&p.env.set, "SLURM_NNODES=me"), 0);
+        assert_int_equal(env_build(&p, 0, (char *const *)env, &out, &e), 0);
+        for (size_t k = 0; k < out.n && strncmp(out.v[k], "GFORTRAN", 8) != 0; k++)
+            buf_printf(&got, "%s%s", k ? " " : "", out.v[k]);
+        assert_string_equal(buf_bytes(&got), rows[i].want);
+        buf_clear(&got);
+        strlist_clear(&out);
+        plan_clear(&p);
+    }
+}
+
 static const struct {
     const char *name;
     struct rank_env rank;
@@ -211,7 +251,7 @@ static void test_get(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_build),
+        cmocka_unit_test(test_build), cmocka_unit_test(test_managers),
         cmocka_unit_test(test_rank),
         cmocka_unit_test(test_rank_too_small),
         cmocka_unit_test(test_constants),

@@ -42,7 +42,7 @@ static char host[] = "host";
 static struct listener *start(void)
 {
     struct err e = { 0 };
-    struct listener *l = listen_start(ev_default_loop(0), &ops, host, &e);
+    struct listener *l = listen_start(ev_default_loop(0), NULL, &ops, host, &e);
 
     assert_non_null(l);
     accepted = -1;
@@ -144,7 +144,7 @@ static void test_no_descriptor(void **state)
     none = before;
     none.rlim_cur = 0;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-    assert_null(listen_start(ev_default_loop(0), &ops, host, &e));
+    assert_null(listen_start(ev_default_loop(0), NULL, &ops, host, &e));
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_string_equal(e.text, "cannot open a PMI port: Too many open files");
 }
@@ -156,7 +156,7 @@ static void test_no_memory(void **state)
     (void)state;
     memory_begin();
     memory_after(0);
-    assert_null(listen_start(ev_default_loop(0), &ops, host, &e));
+    assert_null(listen_start(ev_default_loop(0), NULL, &ops, host, &e));
     memory_end();
     assert_int_equal(e.code, ERR_NOMEM);
 }

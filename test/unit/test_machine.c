@@ -20,6 +20,7 @@ static void test_text(void **state)
     assert_string_equal(one, two);
     assert_int_equal(uname(&u), 0);
     assert_non_null(strstr(one, u.machine));
+    assert_string_equal(machine_arch(one), u.machine);
     assert_true(!strncmp(one, "little-", 7) || !strncmp(one, "big-", 4));
 }
 

@@ -15,7 +15,7 @@
 #define COUNT(a) (sizeof (a) / sizeof *(a))
 #define MOST 14              /* words of a command line */
 
-static const char *const outer[] = { "HOME=/root", "EMPTY=", NULL };
+static const char *const outer[] = { "HOME=/nonexistent", "EMPTY=", NULL };
 
 /* What parsing left behind. */
 struct outcome {
@@ -119,6 +119,13 @@ static void launching(struct buf *to, const struct launch_options *o)
     number(to, "heartbeat_ms", (int)(o->heartbeat * 1000), 5000);
     number(to, "lease_ms", (int)(o->lease * 1000), 15000);
     number(to, "release", (int)o->release_bytes, 262144);
+    list(to, " wrapper=", &o->wrapper);
+    text(to, "iface", o->iface);
+    text(to, "localhost", o->localhost);
+    number(to, "tries", o->tries, usual.remote.tries);
+    number(to, "ssh_limit", o->ssh_limit, usual.remote.ssh_limit);
+    number(to, "ssh_limit_time", o->ssh_limit_time, usual.remote.ssh_limit_time);
+    number(to, "ssh_quiet", o->ssh_quiet, 0);
 }
 
 /* "2*prog,arg wdir=/ | 1*other | set=A=1 label=...": all that is not as usual. */
@@ -134,10 +141,17 @@ static char *describe(const struct plan *p)
         text(&b, "wdir", a->wdir);
         text(&b, "pset", a->pset);
         text(&b, "path", a->path);
+        text(&b, "arch", a->arch);
         nodes(&b, a);
         rules(&b, "", &a->env);
     }
     rules(&b, "g", &p->env);
+    text(&b, "kinds", p->alloc_kinds);
+    text(&b, "map", p->rankmap);
+    number(&b, "print_map", p->print_rank_map, 0);
+    number(&b, "hide", p->hide_hostname, 0);
+    number(&b, "low", p->ports.low, 0);
+    number(&b, "high", p->ports.high, 0);
     text(&b, "label", p->label);
     text(&b, "outfile", p->outfile);
     text(&b, "errfile", p->errfile);
@@ -256,7 +270,7 @@ static const struct { const char *name, *words[MOST], *want; } good[] = {
     { "-envnone, -genvlist", { "-genvlist=A", "-envnone", "a" },
       "1*a env=none genv=list:A" },
     { "-x",                 { "-x", "HOME", "-x", "EMPTY", "-x", "A=1=2", "a" },
-      "1*a gset=HOME=/root,EMPTY=,A=1=2" },
+      "1*a gset=HOME=/nonexistent,EMPTY=,A=1=2" },
     { "-x of nothing",      { "-x", "NONE", "a" },
       "1*a WARN: -x NONE: there is no such variable" },
     { "the launcher's variables", { "-env", "PMI_RANK", "1", "a" },
@@ -297,6 +311,50 @@ static const struct { const char *name, *words[MOST], *want; } good[] = {
       "-mca is ignored: it is for Open MPI" },
     { "-ckpoint",           { "-ckpoint-num", "3", "a" },
       "1*a WARN: -ckpointlib is ignored: there is no checkpointing" },
+
+    { "-soft, slots unknown", { "-n", "10", "-soft", "2:8:3", "a" }, "8*a" },
+    { "-soft, six slots",   { "-n", "10", "-soft", "2:8:3", "-ppn", "6", "a" }, "5*a" },
+    { "-soft without -n",   { "-soft", "1,4,9", "-ppn", "6", "a" }, "4*a" },
+    { "-soft, less than slots", { "-n", "3", "-soft", "1:9", "-ppn", "6", "a" }, "3*a" },
+    { "-soft, what others leave", { "-ppn", "6", "-n", "4", "a", ":", "-soft", "1:9", "b" },
+      "4*a | 2*b" },
+    { "-soft of -host",     { "-host", "localhost:3", "-n", "9", "-soft", "1:9", "a" },
+      "3*a nodes=0 hosts=HERE:3" },
+    { "-arch",              { "-arch", "vax", "a", ":", "b" }, "1*a arch=vax | 1*b" },
+    { "-rankmap",           { "-rankmap", "(0,1,2)", "-print-rank-map", "a" },
+      "1*a map=(0,1,2) print_map=1" },
+    { "-initial-errhandler", { "-initial-errhandler", "MPI_ERRORS_RETURN", "a" },
+      "1*a gset=OMPI_MCA_mpi_initial_errhandler=mpi_errors_return" },
+    { "-memory-alloc-kinds", { "-memory-alloc-kinds", "system,mpi", "a" },
+      "1*a kinds=system,mpi" },
+    { "calling back",       { "-iface", "eth0", "-localhost", "h", "-hybrid-hosts", "a" },
+      "1*a proxy=pmi2_proxy iface=eth0 localhost=h" },
+    { "host names",         { "-disable-hostname-propagation", "a" }, "1*a hide=1" },
+    { "-demux",             { "-demux", "poll", "a" },            "1*a" },
+    { "variables before the program", { "-n", "2", "A=1", "_B2=", "a", "C=3" },
+      "2*a,C=3 set=A=1,_B2=" },
+    { "a program with =",   { "A=1", ":", "2=3", "b", ":", "--", "C=1", "c" },
+      "1*A=1 | 1*2=3,b | 1*C=1,c" },
+    { "Intel MPI",          { "-rr", "-s", "all", "-ordered-output", "-tune", "f", "a" },
+      "1*a stdin=2 WARN: -tune is ignored: it is for Intel MPI" },
+    { "--output of Open MPI", { "--output", "tag,timestamp,merge", "a" },
+      "1*a label=[%t] [%r]  merge=1" },
+    { "--output dir=",      { "--output=dir=/x%", "a" },
+      "1*a outfile=/x%%/rank.%r/stdout errfile=/x%%/rank.%r/stderr" },
+    { "--timestamp-output", { "-timestamp-output", "-prepend-pattern", "%h ", "a" },
+      "1*a label=[%t] %h " },
+    { "--output of srun",   { "--output=o.%t", "a" },             "1*a outfile=o.%r" },
+    { "files of srun",      { "-o", "%t%%%n", "-e", "none", "-i", "/f", "a" },
+      "1*a outfile=%r%%%p errfile=/dev/null stdin=3 stdin_file=/f" },
+    { "-i of srun",         { "-n", "2", "--input=1", "-o", "all", "a" }, "2*a stdin_rank=1" },
+    { "-K",                 { "-K", "a" },                        "1*a policy=1" },
+    { "-K 0",               { "--kill-on-bad-exit=0", "a" },      "1*a" },
+    { "-export of mpirun_rsh", { "-export", "a" },                "1*a genv=all" },
+    { "--export of srun",   { "--export=ALL,A=1", "a" },          "1*a genv=all gset=A=1" },
+    { "--export, a list",   { "--export=A,B=2,C", "a" },
+      "1*a genv=list:A,C gset=B=2" },
+    { "--export=NONE",      { "--export=NONE", "a" },             "1*a genv=list:" },
+    { "-ssh",               { "-ssh", "a" },                      "1*a" },
 };
 
 static void test_good(void **state)
@@ -376,12 +434,27 @@ static const struct { const char *name, *words[MOST], *error; } bad[] = {
     { "only a dash",        { "-", "a" },           "unknown option -; -h lists all" },
     { "more than one line", { "-a\nb\x7f", "c" },
         "unknown option -a?b?; -h lists all" },
-    { "not yet",            { "-bind-to", "core", "a" },
-      "-bind-to is not supported by this version" },
-    { "not yet, with =",    { "--Map-By=node", "a" },
-      "--Map-By is not supported by this version" },
-    { "not yet: errhandler", { "-initial-errhandler", "mpi_errors_return", "a" },
-      "-initial-errhandler is not supported by this version" },
+    { "refused",            { "-xterm", "a" },
+      "-xterm is not supported: no terminal is opened; put xterm -e before the program" },
+    { "refused, with =",    { "--Sg=x", "a" }, "--Sg is not supported: the group is the caller's; "
+      "run sg GROUP -c 'mpiexec_lite ...'" },
+    { "refused, nothing instead", { "-dvm", "a" },
+      "-dvm is not supported: each launcher starts its own servers" },
+    { "no error handler",   { "-initial-errhandler", "x", "a" }, "-initial-errhandler: 'x' is not "
+      "mpi_errors_abort, mpi_errors_are_fatal or mpi_errors_return" },
+    { "-soft: too few slots", { "-n", "10", "-soft", "2:8:3", "-ppn", "1", "a" },
+      "-soft: no number of '2:8:3' is at most 1" },
+    { "-soft: none",        { "-n", "10", "-soft", "0", "a" },
+      "-soft: '0' has no number of processes but 0 up to 10" },
+    { "-soft: nonsense",    { "-soft", "many", "a" }, "-soft: numbers or ranges a:b:c, separated by "
+      "commas, wanted, not 'many'" },
+    { "no such file",       { "-file", "/nonexistent", "a" },
+      "-file: /nonexistent: No such file or directory" },
+    { "srun's pattern",     { "-o", "%j", "a" },
+      "-o: '%j': of srun's % only %t, %N, %n and %% are known" },
+    { "two outputs",        { "-outfile", "x", "--output", "dir=y", "a" },
+      "--output: duplicate setting: -output-filename after -outfile-pattern" },
+    { "-K 2",               { "-K=2", "a" },        "-K: '2' is not 0 or 1" },
     { "not a host",         { "-hosts", "localhost,-far:2", "a" },
       "-hosts: '-far' is not a host name" },
     { "not a host of a block", { "-host", "fa/r", "a" },
@@ -402,8 +475,13 @@ static const struct { const char *name, *words[MOST], *error; } bad[] = {
       "-hosts: '0' is not a number of slots (1 or more)" },
     { "no such host file",  { "-f", "/nonexistent", "a" },
       "-f: /nonexistent: No such file or directory" },
-    { "unknown launcher",   { "-launcher", "rsh", "a" },
-      "-launcher: 'rsh' is not ssh, fork, manual or tcp" },
+    { "unknown launcher",   { "-launcher", "loom", "a" },
+      "-launcher: 'loom' is none of: ssh, fork, manual, tcp, slurm, pbs, lsf, sge, ll, rsh" },
+    { "unknown manager",    { "-rmk", "loom", "a" },
+      "-rmk: 'loom' is none of: user, slurm, pbs, lsf, sge, cobalt, ll" },
+    { "not in its job",     { "-rmk", "sge", "a" },
+      "job of sge (-rmk user: do not look): this is no job of sge: there is no variable "
+      "PE_HOSTFILE" },
     { "tcp alone",          { "-launcher", "tcp", "a" },
       "-launcher tcp needs -launcher-exec: the program that starts ours on a host" },
     { "short lease",        { "-lease", "5", "a" },
@@ -489,6 +567,30 @@ static const struct { const char *name, *env[3], *words[MOST], *want, *error; } 
     { "debug and -vv",  { "HYDRA_DEBUG=1" }, { "-vv", "a" }, "1*a verbose=2", "" },
     { "bad boolean",    { "HYDRA_DEBUG=2" }, { "a" }, NULL,
       "HYDRA_DEBUG: '2' is not 1 or 0" },
+    { "ports",          { "MPICH_PORT_RANGE=1:2", "MPIEXEC_PORT_RANGE=5000:5010" }, { "a" },
+      "1*a low=5000 high=5010", "" },
+    { "bad ports",      { "MPICH_PORTRANGE=5010:5000" }, { "a" }, NULL,
+      "MPICH_PORTRANGE: '5010:5000' is not LOW:HIGH, two ports" },
+    { "interface",      { "HYDRA_IFACE=eth0" }, { "a" }, "1*a iface=eth0", "" },
+    { "an option beats it", { "HYDRA_IFACE=eth0" }, { "-iface", "lo", "a" }, "1*a iface=lo", "" },
+    { "no host names",  { "HYDRA_HOSTNAME_PROPAGATION=0" }, { "a" }, "1*a hide=1", "" },
+    { "an option beats that", { "HYDRA_HOSTNAME_PROPAGATION=0" },
+      { "-enable-hostname-propagation", "a" }, "1*a", "" },
+    { "host names",     { "HYDRA_HOSTNAME_PROPAGATION=maybe" }, { "a" }, NULL,
+      "HYDRA_HOSTNAME_PROPAGATION: 'maybe' is not 1 or 0" },
+    { "wrappers",       { "HYDRA_USE_STRACE=1", "HYDRA_USE_VALGRIND=yes" }, { "a" },
+      "1*a wrapper=strace,valgrind", "" },
+    { "no wrapper",     { "HYDRA_USE_DDD=0" }, { "a" }, "1*a", "" },
+    { "ssh limits",     { "HYDRA_LAUNCHER_SSH_LIMIT=2", "HYDRA_LAUNCHER_SSH_LIMIT_TIME=0" }, { "a" },
+      "1*a ssh_limit=2 ssh_limit_time=0", "" },
+    { "ssh in silence", { "HYDRA_LAUNCHER_SSH_ENABLE_WARNINGS=off", "HYDRA_PROXY_RETRY_COUNT=9" },
+      { "a" }, "1*a tries=10 ssh_quiet=1", "" },
+    { "bad limit",      { "HYDRA_LAUNCHER_SSH_LIMIT=0" }, { "a" }, NULL,
+      "HYDRA_LAUNCHER_SSH_LIMIT: '0' is not a number in 1..2147483647" },
+    { "universe",       { "MPIEXEC_UNIVERSE_SIZE=7" }, { "a" }, "1*a usize=7", "" },
+    { "no configuration file", { "HYDRA_CONFIG_FILE=/nonexistent" }, { "a" }, NULL,
+      "/nonexistent: No such file or directory" },
+    { "-noconf",        { "HYDRA_CONFIG_FILE=/nonexistent" }, { "-noconf", "a" }, "1*a", "" },
     { "not supported",  { "HYDRA_BINDING=x" }, { "a" },
       "1*a WARN: HYDRA_BINDING is not supported by this version and ignored", "" },
     { "host file",      { "HYDRA_HOST_FILE=HYDRA_USE_LOCALHOST" }, { "a" },
@@ -510,9 +612,25 @@ static const struct { const char *name, *env[3], *words[MOST], *want, *error; } 
       { "-launcher", "manual", "-bootstrap-exec", "/t", "a" },
       "1*a launcher=2 exec=/t", "" },
     { "unknown launcher and its program",
-      { "HYDRA_BOOTSTRAP=slurm", "HYDRA_BOOTSTRAP_EXEC=srun" }, { "a" },
-      "1*a WARN: HYDRA_BOOTSTRAP=slurm is not supported by this version and ignored", "" },
-    { "unknown launcher, option wins", { "HYDRA_LAUNCHER=slurm" },
+      { "HYDRA_BOOTSTRAP=loom", "HYDRA_BOOTSTRAP_EXEC=shuttle" }, { "a" },
+      "1*a WARN: HYDRA_BOOTSTRAP=loom is not supported by this version and ignored", "" },
+    { "an allocation, and its launcher",
+      { "SLURM_JOB_NODELIST=h[1-2]", "SLURM_TASKS_PER_NODE=2,1" }, { "a" },
+      "3*a hosts=h1:2,h2:1 launcher=4", "" },
+    { "its launcher is another",
+      { "SLURM_JOB_NODELIST=h[1-2]", "HYDRA_LAUNCHER=ssh" }, { "a" }, "2*a hosts=h1:1,h2:1", "" },
+    { "-ppn on its nodes", { "SLURM_JOB_NODELIST=h[1-2]" }, { "-ppn", "3", "a" },
+      "6*a hosts=h1:3,h2:3 launcher=4", "" },
+    { "a list beats its nodes", { "SLURM_JOB_NODELIST=h[1-2]" }, { "-hosts", "h2", "a" },
+      "1*a hosts=h2:1 launcher=4", "" },
+    { "-host as well", { "SLURM_JOB_NODELIST=h[1-2]" }, { "-host", "h2", "a" },
+      "1*a nodes=0 hosts=h2:1 launcher=4", "" },
+    { "no manager wanted", { "SLURM_JOB_NODELIST=h[1-2]" }, { "-rmk", "user", "a" }, "1*a", "" },
+    { "by a variable", { "SLURM_JOB_NODELIST=h[1-2]", "HYDRA_RMK=user" }, { "a" }, "1*a", "" },
+    { "the option beats that", { "SLURM_JOB_NODELIST=h1", "HYDRA_RMK=user" },
+      { "-rmk", "SLURM", "a" }, "1*a hosts=h1:1 launcher=4", "" },
+    { "managers that launch nothing", { "LSB_MCPU_HOSTS=h1 2" }, { "a" }, "2*a hosts=h1:2", "" },
+    { "unknown launcher, option wins", { "HYDRA_LAUNCHER=loom" },
       { "-launcher", "fork", "a" }, "1*a launcher=1", "" },
     { "this host as the others", { "HYDRA_LAUNCHER_AUTOFORK=0" },
       { "-hosts", "localhost", "a" }, "1*a hosts=localhost:1", "" },
@@ -569,6 +687,8 @@ static const struct { const char *name, *file, *words[MOST], *want, *error; } fi
     { "its variables win too", "-genv A=file -genv B=file a\n", { "-genv", "A=typed" },
       "1*a gset=A=file,B=file,A=typed", "" },
     { "settings for a typed program", "-l\n", { "-n", "3", "a" }, "3*a label=[%r] ", "" },
+
+    { "mpirun_rsh's lines", "-n 2 : a x\n-n 1 : A=1 b\n", { NULL }, "2*a,x | 1*b set=A=1", "" },
 
     { "empty",            "# nothing\n", { NULL }, NULL,
       "no program given, nor one in FILE" },
@@ -632,6 +752,93 @@ static void test_configfile(void **state)
         got = describe(&o.plan);
         if (files[i].want)
             assert_string_equal(got, files[i].want);
+        free(got);
+        outcome_clear(&o);
+        remove_file(path);
+    }
+}
+
+/* The same file, where none is named: by HYDRA_CONFIG_FILE, at home, for the system. */
+static void test_usual_configfile(void **state)
+{
+    char folder[] = "/tmp/test_opts.XXXXXX", home[64], named[64], path[64], *got;
+    const char *env[] = { home, NULL, NULL }, *words[] = { "a", NULL };
+    struct err e = { 0 };
+    struct outcome o;
+    FILE *f;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(home, sizeof home, "HOME=%s", folder);
+    assert_null(opts_usual_configfile((char *const *)env, "/nonexistent", &e));
+    snprintf(path, sizeof path, "%s/mpiexec.hydra.conf", folder);
+    f = fopen(path, "w");
+    fclose(f);
+    got = opts_usual_configfile((char *const *)env, folder, &e);
+    assert_string_equal(got, path);
+    free(got);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/.mpiexec.hydra.conf", folder);
+    f = fopen(path, "w");
+    fputs("-l\n", f);
+    fclose(f);
+    got = opts_usual_configfile((char *const *)env, folder, &e);
+    assert_string_equal(got, path);
+    free(got);
+    snprintf(named, sizeof named, "HYDRA_CONFIG_FILE=%s/x", folder);
+    env[1] = named;
+    got = opts_usual_configfile((char *const *)env, folder, &e);
+    assert_string_equal(got, named + 18);
+    free(got);
+    env[1] = NULL;
+    parse(&o, words, env);
+    got = describe(&o.plan);
+    assert_string_equal(got, "1*a label=[%r] ");
+    free(got);
+    outcome_clear(&o);
+    unlink(path);
+    assert_int_equal(rmdir(folder), 0);
+    assert_int_equal(e.code, 0);
+}
+
+/* Files of -file. */
+static const struct { const char *name, *file, *words[MOST], *want, *error; } jobfiles[] = {
+    { "settings",       "# c\n\n wdir = /x y \nn=3\nenv = A=1 2\nenv=B=\n", { "a" },
+      "3*a wdir=/x y set=A=1 2,B=", "" },
+    { "the command line wins", "n = 3\nenv = A=file\nsoft = 2\n", { "-n", "2", "-env", "A=typed",
+      "a" }, "2*a set=A=file,A=typed", "" },
+    { "of the job too", "timeout = 5\nend-on-nonzero = TRUE\npmi-port = no\n", { "a" },
+      "1*a timeout=5 policy=1", "" },
+    { "of its program only", "wdir = /x\n", { "a", ":", "b" }, "1*a wdir=/x | 1*b", "" },
+    { "no =",           "a\nb\n", { "a" }, NULL,
+      "-file: FILE: line 1: 'option = value' wanted, not 'a'" },
+    { "no option",      "\ncolour = red\n", { "a" }, NULL,
+      "-file: FILE: line 2: 'colour' is no option for a file" },
+    { "no number",      "n = x\n", { "a" }, NULL, "-file: FILE: line 1: n: 'x' " COUNTS },
+    { "no switch",      "l = x\n", { "a" }, NULL, "-file: FILE: line 1: l: 'x' is not TRUE or FALSE" },
+    { "no variable",    "env = x\n", { "a" }, NULL, "-file: FILE: line 1: env: 'x' is not NAME=VALUE" },
+    { "twice",          "n = 1\nnp = 2\n", { "a" }, NULL,
+      "-file: FILE: line 2: np: duplicate setting: -n" },
+    { "a file",         "file = x\n", { "a" }, NULL,
+      "-file: FILE: line 1: 'file' is no option for a file" },
+};
+
+static void test_jobfile(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(jobfiles); i++) {
+        char *path = write_file(jobfiles[i].file), *got;
+        const char *words[MOST + 2] = { "-file", path };
+        struct outcome o;
+
+        print_message("  %s\n", jobfiles[i].name);
+        memcpy(words + 2, jobfiles[i].words, (MOST - 1) * sizeof *words);
+        parse(&o, words, outer);
+        hide_name(o.e.text, path);
+        assert_string_equal(o.e.text, jobfiles[i].error);
+        got = describe(&o.plan);
+        if (jobfiles[i].want)
+            assert_string_equal(got, jobfiles[i].want);
         free(got);
         outcome_clear(&o);
         remove_file(path);
@@ -759,20 +966,63 @@ static void test_every_row_is_told(void **state)
     char *completion = printed_by(opts_print_completion);
 
     (void)state;
-    for (size_t i = 0; i < opts_count; i++)
-        for (const char *const *n = opts_table[i].names; *n; n++) {
-            bool shown = opts_table[i].section != SECTIONS;
+    for (size_t i = 0; i < opts_rows(); i++)
+        for (const char *const *n = opts_row(i)->names; *n; n++) {
+            bool shown = opts_row(i)->section != SECTIONS;
 
             print_message("  %s\n", *n);
-            assert_int_equal(has_name(help, " -", *n, "-", ", \n"), shown);
+            assert_int_equal(has_name(help, " -", *n, "-", ", [\n"), shown);
             assert_int_equal(has_name(man, " Fl ", *n, "\\-", " \n"), shown);
             assert_int_equal(has_name(completion, " -", *n, "-", " '"), shown);
-            if (shown && opts_table[i].arg)
+            if (shown && opts_row(i)->arg)
                 assert_true(has_name(completion, "", *n, "-", "|)"));
         }
     free(help);
     free(man);
     free(completion);
+}
+
+/* Every option that is refused says why, in one line, and so does the manual; none is
+ * taken. */
+static void test_every_refusal(void **state)
+{
+    char *man = printed_by(opts_print_man_refused);
+
+    (void)state;
+    for (size_t i = 0; i < opts_refused_count; i++) {
+        char names[400], *rest = names, *name, word[64];
+        const char *words[] = { word, "a", NULL };
+        struct outcome o;
+
+        snprintf(names, sizeof names, "%s", opts_refused[i].names);
+        while ((name = strsep(&rest, " "))) {
+            print_message("  %s\n", name);
+            snprintf(word, sizeof word, "-%s", name);
+            parse(&o, words, outer);
+            assert_int_equal(o.result, OPTS_USAGE);
+            assert_memory_equal(o.e.text, word, strlen(word));
+            assert_non_null(strstr(o.e.text, opts_refused[i].why));
+            if (opts_refused[i].instead)
+                assert_non_null(strstr(o.e.text, opts_refused[i].instead));
+            assert_true(has_name(man, " Fl ", name, "\\-", " \n"));
+            outcome_clear(&o);
+        }
+    }
+    free(man);
+}
+
+/* Every variable is in the manual. */
+static void test_every_variable(void **state)
+{
+    char *man = printed_by(opts_print_man_variables);
+
+    (void)state;
+    for (size_t i = 0; i < opts_variables_count; i++)
+        for (const char *const *n = opts_variables[i].names; *n; n++) {
+            print_message("  %s\n", *n);
+            assert_non_null(strstr(man, *n));
+        }
+    free(man);
 }
 
 static void test_help_is_80_columns(void **state)
@@ -789,36 +1039,39 @@ static void test_help_is_80_columns(void **state)
 static void test_table(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < opts_count; i++) {
-        const struct option *o = &opts_table[i];
+    assert_in_range(opts_rows(), 1, OPTIONS_MAX);
+    for (size_t i = 0; i < opts_rows(); i++) {
+        const struct option *o = opts_row(i);
 
         print_message("  %s\n", o->names[0]);
+        assert_int_equal(opts_number_of(o), i);
         assert_non_null(o->set);
         assert_non_null(o->help);
         assert_true(!o->with || opts_find(o->with, strlen(o->with)));
         for (const char *const *n = o->names; *n; n++) {
             assert_ptr_equal(opts_find(*n, strlen(*n)), o);
-            assert_false(opts_is_unsupported(*n, strlen(*n)));
+            assert_null(opts_find_refusal(*n, strlen(*n)));
         }
     }
 }
 
-/* A value that an option with this placeholder takes. */
-static const char *sample(const char *arg)
+/* A value that an option takes. */
+static const char *sample(const struct option *o)
 {
     static const struct { const char *arg, *value; } samples[] = {
-        { "FD:JOBID", "3:id" },
+        { "FD:JOBID", "3:id" }, { "[=LIST]", "A" }, { "[=0|1]", "1" }, { "MAP", "0" }, { "HANDLER", "mpi_errors_return" },
+        { "none|all|R|FILE", "none" },
         { "N", "1" }, { "K", "1" }, { "R", "0" }, { "S", "1" }, { "HOST", "localhost" },
         { "LIST", "localhost" }, { "FILE", "HYDRA_USE_LOCALHOST" }, { "W", "1" }, { "PORT", "1" },
-        { "ssh|fork|manual|tcp", "ssh" }, { "ASCENDING|DESCENDING", "up" },
+        { "NAME", "ssh" }, { "KIND", "user" }, { "N[:TIME][,OPTION=VALUE]...", "1" }, { "ASCENDING|DESCENDING", "up" },
         { "SYSTEM|INFINITE|N", "1" }, { "none|all|R|file:F", "none" },
-        { "PATH|HOST:PORT|auto|start|none", "auto" },
+        { "PATH|HOST:PORT|auto|start|none", "auto" }, { "fail|skip", "skip" },
     };
 
     for (size_t i = 0; i < COUNT(samples); i++)
-        if (strcmp(samples[i].arg, arg) == 0)
-            return samples[i].value;
-    return arg;
+        if (strcmp(samples[i].arg, o->arg) == 0)
+            return o->set == opts_set_timeline ? "t.svg" : samples[i].value;
+    return o->arg;
 }
 
 /* For each row: -opt -h tells about it; a missing value is noticed; a repetition is
@@ -826,8 +1079,8 @@ static const char *sample(const char *arg)
 static void test_every_row(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < opts_count; i++) {
-        const struct option *o = &opts_table[i];
+    for (size_t i = 0; i < opts_rows(); i++) {
+        const struct option *o = opts_row(i);
         char name[64], both[128];
         const char *help[] = { name, "--help", NULL }, *alone[] = { name, NULL };
         const char *twice[] = { both, both, "prog", NULL };
@@ -836,13 +1089,13 @@ static void test_every_row(void **state)
         print_message("  %s\n", o->names[0]);
         snprintf(name, sizeof name, "-%s", o->names[0]);
         snprintf(both, sizeof both, "-%s%s%s%s", o->names[0], o->arg ? "=" : "",
-                 o->arg ? sample(o->arg) : "", o->arg && strchr(o->arg, ' ') ? "=1" : "");
+                 o->arg ? sample(o) : "", o->arg && strchr(o->arg, ' ') ? "=1" : "");
         parse(&got, help, outer);
         assert_int_equal(got.result, OPTS_DONE);
         assert_non_null(strstr(got.printed, name));
         outcome_clear(&got);
         parse(&got, alone, outer);
-        if (o->arg)
+        if (o->arg && !opts_value_is_optional(o))
             assert_non_null(strstr(got.e.text, ": needs "));
         outcome_clear(&got);
         parse(&got, twice, outer);
@@ -859,10 +1112,13 @@ static void test_memory(void **state)
 {
     static const char *const words[] = {
         "mpiexec_lite", "-hosts", "al@n[1-40]:2,localhost,m", "-order-nodes", "up",
-        "-skip-launch-node", "-launcher-exec", "/s", "-host", "n[3-45],o", "a", ":", "b",
+        "-skip-launch-node", "-launcher-exec", "/s", "-host", "n[3-45],o", "a", ":",
+        "-timestamp-output", "-output", "tag,dir=/%x", "--export=A,B=1", "-soft", "1:9", "A=1", "b",
+        ":", "-file", "/dev/null", "-hybrid-hosts", "-rankmap", "0", "c",
     };
-    static char extra[] = "HYDRA_LAUNCHER_EXTRA_ARGS=-p 22";
-    char *env[] = { extra, NULL }, *argv[COUNT(words)];
+    static char extra[] = "HYDRA_LAUNCHER_EXTRA_ARGS=-p 22", strace[] = "HYDRA_USE_STRACE=1";
+    static char home[] = "HOME=/nonexistent";
+    char *env[] = { extra, strace, home, NULL }, *argv[COUNT(words)];
     struct err e;
     struct plan p;
     long n = 0, before;
@@ -918,7 +1174,9 @@ int main(void)
         cmocka_unit_test(test_good),
         cmocka_unit_test(test_bad),
         cmocka_unit_test(test_environment),
-        cmocka_unit_test(test_configfile),
+        cmocka_unit_test(test_configfile), cmocka_unit_test(test_usual_configfile),
+        cmocka_unit_test(test_jobfile), cmocka_unit_test(test_every_refusal),
+        cmocka_unit_test(test_every_variable),
         cmocka_unit_test(test_hostfile),
         cmocka_unit_test(test_no_list),
         cmocka_unit_test(test_printing),

@@ -120,7 +120,8 @@ static void add_rank(struct run *r, int rank)
 static struct output *output_of(struct places *p, const struct plan *plan, int job, int node,
                                 const char *hostname)
 {
-    struct output_args args = { p, plan, job, node, hostname, buffer, sizeof buffer };
+    struct output_args args = { p, plan, job, node, hostname, buffer, sizeof buffer, NULL,
+                                NULL };
     struct err e = { 0 };
 
     return output_new(&args, &e);
@@ -290,13 +291,13 @@ static void test_files(void **state)
     close_ranks(&r, 2);
     turn(&r);
     WANT(places_flushed(&r.places));
-    r.plan.errfile = (char *)"/nonexistent/file";
+    r.plan.errfile = (char *)"/dev/null/file";
     WANT(pipe(p) == 0 && pipe(q) == 0);
     WANT(output_add(r.o, 2, p[0], q[0], &e) == -1);
     WANT(fcntl(p[0], F_GETFD) == -1 && fcntl(q[0], F_GETFD) == -1);
     close(p[1]);
     close(q[1]);
-    WANT(!strcmp(e.text, "/nonexistent/file: No such file or directory"));
+    WANT(!strcmp(e.text, "/dev/null/file: Not a directory"));
     stop(&r);
     for (int i = 0; i < 4; i++) {
         static const char *const names[] = { "out.0", "out.1", "err", "out.2" };

@@ -10,7 +10,6 @@
 
 static void test_strings(void **state)
 {
-    char *text;
 
     (void)state;
     assert_string_equal(PMIx_Error_string(PMIX_ERR_TIMEOUT), "PMIX_ERR_TIMEOUT");
@@ -31,15 +30,42 @@ static void test_strings(void **state)
     assert_string_equal(PMIx_Link_state_string(2), "PMIX_LINK_UP");
     assert_string_equal(PMIx_Device_type_string(2), "PMIX_DEVTYPE_GPU");
     assert_string_equal(PMIx_Device_type_string(3), "unknown");
-    assert_string_equal(PMIx_Value_comparison_string(PMIX_EQUAL), "PMIX_EQUAL");
-    assert_string_equal(PMIx_IOF_channel_string(6), "stdout stderr");
-    assert_string_equal(PMIx_IOF_channel_string(0xff), "stdin stdout stderr stddiag");
-    assert_string_equal(PMIx_IOF_channel_string(0x10), "unknown");
-    text = PMIx_Info_directives_string(PMIX_INFO_REQD | PMIX_INFO_QUALIFIER);
-    assert_non_null(strstr(text, "required"));
-    assert_non_null(strstr(text, "qualifier"));
-    free(text);
     assert_int_equal(strncmp(PMIx_Get_version(), "mpiexec_lite ", 13), 0);
+}
+
+/* R10-26: those that are made of bits, and comparisons: every one, and unknown ones beside known
+ * ones. */
+static void test_bits(void **state)
+{
+    static const struct { uint16_t bits; const char *text; } channels[] = {
+        { PMIX_FWD_STDIN_CHANNEL, "stdin" }, { PMIX_FWD_STDOUT_CHANNEL, "stdout" },
+        { PMIX_FWD_STDERR_CHANNEL, "stderr" }, { PMIX_FWD_STDDIAG_CHANNEL, "stddiag" },
+        { 6, "stdout stderr" }, { 0xff, "stdin stdout stderr stddiag" }, { 0x10, "unknown" },
+    };
+    static const struct { uint32_t bit; const char *text; } flags[] = {
+        { PMIX_INFO_REQD, "required" }, { PMIX_INFO_ARRAY_END, "array_end" },
+        { PMIX_INFO_REQD_PROCESSED, "processed" }, { PMIX_INFO_QUALIFIER, "qualifier" },
+        { PMIX_INFO_PERSISTENT, "persistent" },
+    };
+    enum { FLAGS = sizeof flags / sizeof *flags };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof channels / sizeof *channels; i++)
+        assert_string_equal(PMIx_IOF_channel_string(channels[i].bits), channels[i].text);
+    for (size_t i = 0; i <= FLAGS; i++)          /* the last: a bit that nobody knows */
+        for (size_t k = 0; k < FLAGS; k++) {
+            uint32_t bit = i < FLAGS ? flags[i].bit : 0x00800000;
+            char *text = PMIx_Info_directives_string(bit | flags[k].bit);
+
+            assert_non_null(text);
+            assert_non_null(strstr(text, flags[k].text));
+            assert_true(i == FLAGS || strstr(text, flags[i].text));
+            free(text);
+        }
+    assert_string_equal(PMIx_Value_comparison_string(PMIX_EQUAL), "PMIX_EQUAL");
+    assert_string_equal(PMIx_Value_comparison_string(PMIX_VALUE_COMPARISON_NOT_AVAIL),
+                        "PMIX_VALUE_COMPARISON_NOT_AVAIL");
+    assert_string_equal(PMIx_Value_comparison_string((pmix_value_cmp_t)77), "unknown");
 }
 
 /* Every row of both tables, under its own name or that of an earlier row. */
@@ -109,7 +135,7 @@ static void test_unsupported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_strings), cmocka_unit_test(test_bits),
         cmocka_unit_test(test_all_rows),
         cmocka_unit_test(test_attributes),
         cmocka_unit_test(test_unsupported),

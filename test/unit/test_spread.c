@@ -1,6 +1,7 @@
 /* test_spread.c - mpiexec_lite/spread: what is run to start a server elsewhere; words
  * that the shells of users understand (the real ones, where they are installed); and
  * when to try again. */
+#include "mpiexec_lite/launchers.h"
 #include "mpiexec_lite/spread.h"
 
 #include <fcntl.h>
@@ -56,6 +57,11 @@ static const struct {
       .want = SSH "-x|--|node7|take 'it'" },
     { "a line break", LAUNCHER_SSH, .path = "/a\nb", .want = NULL },
     { "a carriage return", LAUNCHER_SSH, .path = "/a\rb", .want = NULL },
+    { "sge", LAUNCHER_SGE, .path = "/p q", .want = "qrsh|-inherit|node7|'/p q'" },
+    { "lsf, its words", LAUNCHER_LSF, .extra = { "-u" }, .path = "/p",
+      .want = "blaunch|-u|node7|/p" },
+    { "ll", LAUNCHER_LL, .path = "/p", .want = "llspawn.stdio|node7|/p" },
+    { "rsh", LAUNCHER_RSH, .user = "al", .path = "/p", .want = "rsh|-l|al|node7|/p" },
     { "fork", LAUNCHER_FORK, .path = "/p q", .want = "/p q" },
     { "fork, -proxy", LAUNCHER_FORK, .path = "/p", .proxy = "/x y", .want = "/x y" },
 };
@@ -109,7 +115,8 @@ static void test_commands(void **state)
 
 static void test_call(void **state)
 {
-    static const struct spread_call call = { "10.0.0.1:7,[::1]:7", "job.1", 3 };
+    static const struct spread_call one = { "10.0.0.1:7,[::1]:7", "job.1", 3, NULL, 1 },
+                                    many = { "10.0.0.1:7,[::1]:7", "job.1", 3, "n[3-5]", 3 };
     static const char *const extra[] = { "-w", "a b", NULL };
     static const struct { enum launcher launcher; const char *socket; const char *want; } calls[] = {
         { LAUNCHER_TCP, NULL, "/bin/start|-w|a b|node7|/p q|--connect|10.0.0.1:7,[::1]:7|"
@@ -117,6 +124,12 @@ static void test_call(void **state)
         { LAUNCHER_MANUAL, NULL, "/p q|--connect|10.0.0.1:7,[::1]:7|--job|job.1|--position|3" },
         { LAUNCHER_MANUAL, "/s", "/p q|--connect|10.0.0.1:7,[::1]:7|--job|job.1|--position|3|"
           "--munge-socket|/s" },
+        { LAUNCHER_PBS, NULL, "/bin/start|-w|a b|node7|/p q|--connect|10.0.0.1:7,[::1]:7|"
+          "--job|job.1|--position|3" },
+        { LAUNCHER_SLURM, "/s", "/bin/start|--overlap|--mpi=none|--cpu-bind=none|--input=none|"
+          "--no-kill|--wait=0|--kill-on-bad-exit=0|--chdir=/|--ntasks-per-node=1|-w|a b|"
+          "--nodelist=n[3-5]|--nodes=3|--ntasks=3|/p q|--connect|10.0.0.1:7,[::1]:7|"
+          "--job|job.1|--position|3|--nodes|n[3-5]|--munge-socket|/s" },
     };
 
     (void)state;
@@ -130,7 +143,9 @@ static void test_call(void **state)
 
         o.extra.v = (char **)extra;
         o.extra.n = 2;
-        assert_int_equal(spread_command(&o, &h, PROXY_BESIDE, "/p q", NULL, &call, &out, &e), 0);
+        assert_int_equal(spread_command(&o, &h, PROXY_BESIDE, "/p q", NULL,
+                                        launcher_way(o.launcher)->together ? &many : &one, &out,
+                                        &e), 0);
         join(&out, &words);
         assert_string_equal(buf_bytes(&words), calls[i].want);
         buf_clear(&words);
@@ -459,9 +474,11 @@ static void test_said(void **state)
 /* Longer from try to try, never in step, and all tries within a minute. */
 static void test_pause(void **state)
 {
+    struct plan usual;
     double most = 0;
 
     (void)state;
+    plan_init(&usual);
     for (int tries = 0; tries < 40; tries++) {
         double low = spread_pause(tries, 0), high = spread_pause(tries, 1023);
 
@@ -471,11 +488,60 @@ static void test_pause(void **state)
             assert_true(low >= spread_pause(tries - 1, 0));
         for (unsigned r = 0; r < 5000; r += 7)
             assert_true(spread_pause(tries, r) >= low && spread_pause(tries, r) <= high);
-        if (tries < SPREAD_TRIES)
+        if (tries < usual.remote.tries)
             most += high;
     }
     assert_true(spread_pause(1, UINT_MAX) <= spread_pause(1, 1023));
     assert_true(most < 60);
+}
+
+/* HYDRA_USE_STRACE: what is put before the proxy, however it is started, but not before the
+ * shell that brings it. */
+static void test_wrapper(void **state)
+{
+    static const struct spread_call call = { .addresses = "10.0.0.1:7", .job = "job.1",
+                                              .position = 3, .n = 1 };
+    static const char *const wrapper[] = { "strace", "-f", NULL };
+    static const struct { enum launcher launcher; enum proxy_where where; const char *ends; } rows[] = {
+        { LAUNCHER_SSH, PROXY_BESIDE, "|node7|strace|-f|/p" },
+        { LAUNCHER_SSH, PROXY_IN_PATH, "|node7|strace|-f|pmi2_proxy" },
+        { LAUNCHER_SSH, PROXY_STAGED, "|node7|take" },
+        { LAUNCHER_FORK, PROXY_BESIDE, "strace|-f|/p" },
+        { LAUNCHER_TCP, PROXY_BESIDE, "run|node7|strace|-f|/p|--connect|10.0.0.1:7|--job|job.1|"
+          "--position|3" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < N_OF(rows); i++) {
+        struct launch_options o = { .launcher = rows[i].launcher, .exec = (char *)"run" };
+        struct host h = { .name = (char *)"node7" };
+        struct strlist out = { 0 };
+        struct buf text = BUF_INIT;
+        struct err e = { 0 };
+
+        o.wrapper.v = (char **)wrapper;
+        o.wrapper.n = 2;
+        assert_int_equal(spread_command(&o, &h, rows[i].where, "/p", "take",
+                                        rows[i].launcher == LAUNCHER_TCP ? &call : NULL, &out, &e), 0);
+        join(&out, &text);
+        assert_true(text.len >= strlen(rows[i].ends));
+        assert_string_equal(buf_bytes(&text) + text.len - strlen(rows[i].ends), rows[i].ends);
+        buf_clear(&text);
+        strlist_clear(&out);
+    }
+}
+
+static void test_limit(void **state)
+{
+    struct launch_options o = { .launcher = LAUNCHER_SSH, .ssh_limit = 2 };
+
+    (void)state;
+    assert_false(spread_is_limit(&o, 1));
+    assert_true(spread_is_limit(&o, 2));
+    assert_false(spread_is_limit(&o, 3));
+    assert_true(spread_is_limit(&o, 4));
+    o.launcher = LAUNCHER_FORK;
+    assert_false(spread_is_limit(&o, 2));
 }
 
 int main(void)
@@ -485,6 +551,7 @@ int main(void)
         cmocka_unit_test(test_no_memory), cmocka_unit_test(test_shells),
         cmocka_unit_test(test_as_command), cmocka_unit_test(test_staging),
         cmocka_unit_test(test_said), cmocka_unit_test(test_pause),
+        cmocka_unit_test(test_wrapper), cmocka_unit_test(test_limit),
     };
 
     return cmocka_run_group_tests_name("spread", tests, make_home, drop_home);

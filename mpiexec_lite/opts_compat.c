@@ -1,0 +1,123 @@
+/* opts_compat.c - options of other launchers: those that are taken, and those that are
+ * refused, with the reason.  See opts_table.h.
+ *
+ * What is only another name of an option of ours is a name in opts_table.c. */
+#include "mpiexec_lite/opts_table.h"
+
+#define IGNORED .section = SECTION_COMPAT, .set = opts_set_ignored, .flags = OPTION_REPEAT
+
+static const char open_mpi[] = "it is for Open MPI";
+
+const struct option opts_compat[] = {
+    /* Intel MPI */
+    { .names = { "rr" }, .section = SECTION_COMPAT, .set = opts_set_as, .with = "ppn",
+      .text = "1", .help = "As -ppn 1: one process a host, in turn." },
+    { .names = { "tune" }, .arg = "FILE", IGNORED, .text = "it is for Intel MPI",
+      .help = "For Intel MPI; ignored with a warning." },
+    { .names = { "tmpdir" }, .arg = "DIR", IGNORED,
+      .help = "Ignored: nothing is written to a temporary folder." },
+    { .names = { "ordered-output" }, IGNORED,
+      .help = "Always so: lines of different ranks are not mixed." },
+    { .names = { "output" }, .arg = "WORDS", .section = SECTION_COMPAT,
+      .set = opts_set_output,
+      .help = "Open MPI's tag, rank, timestamp, merge and dir=DIR, separated by "
+              "commas; anything else is srun's -o." },
+    { .names = { "output-filename" }, .arg = "DIR", .section = SECTION_COMPAT,
+      .set = opts_set_output_folder, .with = "outfile-pattern",
+      .help = "Write output to the files DIR/rank.R/stdout and DIR/rank.R/stderr." },
+    { .names = { "timestamp-output" }, .section = SECTION_COMPAT, .set = opts_set_timestamps,
+      .help = "Begin every line of output with the seconds since the start." },
+    { .names = { "allow-run-as-root" }, IGNORED, .help = "Always allowed." },
+    { .names = { "oversubscribe" }, IGNORED, .help = "Always so." },
+    { .names = { "do-not-resolve" }, IGNORED,
+      .help = "Always so: names of hosts are not looked up." },
+    { .names = { "set-sid" }, IGNORED,
+      .help = "Ignored: every process has a process group of its own." },
+    { .names = { "q", "quiet" }, IGNORED, .help = "Always so, without -v." },
+    { .names = { "mca", "gmca", "pmixmca", "gpmixmca", "prtemca", "gprtemca" },
+      .arg = "KEY VALUE", IGNORED, .text = open_mpi,
+      .help = "For Open MPI; ignored with a warning." },
+    { .names = { "am", "prefix", "personality" }, .arg = "VALUE", IGNORED, .text = open_mpi,
+      .help = "For Open MPI; ignored with a warning." },
+    { .names = { "noprefix" }, IGNORED, .help = "Always so." },
+
+    /* mpirun_rsh */
+    { .names = { "ssh" }, .section = SECTION_COMPAT, .set = opts_set_as, .with = "launcher",
+      .text = "ssh", .help = "As -launcher ssh." },
+    { .names = { "export" }, .arg = "[=LIST]", .section = SECTION_COMPAT,
+      .set = opts_set_export_list, JOB(env), .with = "genvall",
+      .help = "mpirun_rsh's: inherit the whole environment.  srun's, with ALL, NONE, NAME and "
+              "NAME=VALUE separated by commas: inherit this." },
+
+    /* srun */
+    { .names = { "o" }, .arg = "PATTERN", .section = SECTION_COMPAT,
+      .set = opts_set_srun_pattern, JOB(outfile), .with = "outfile-pattern",
+      .help = "Write standard output to this file, with srun's %t for the rank, %N for the "
+              "host and %n for the number of the node." },
+    { .names = { "e", "error" }, .arg = "PATTERN", .section = SECTION_COMPAT,
+      .set = opts_set_srun_pattern, JOB(errfile), .with = "errfile-pattern",
+      .help = "The same for standard error." },
+    { .names = { "i", "input" }, .arg = "none|all|R|FILE", .section = SECTION_COMPAT,
+      .set = opts_set_srun_input, .with = "stdin",
+      .help = "As -stdin; the name of a file stands alone." },
+    { .names = { "kill-on-bad-exit", "K" }, .arg = "[=0|1]", .section = SECTION_COMPAT,
+      .set = opts_set_kill_on_bad_exit, JOB(policy), .with = "end-on-nonzero",
+      .help = "As -end-on-nonzero, unless it is 0." },
+    { .names = { "u", "unbuffered" }, IGNORED,
+      .help = "Ignored: whole lines are shown at once." },
+
+    /* Hydra */
+    { .names = { "demux" }, .arg = "NAME", IGNORED,
+      .help = "Ignored: there is one way to wait for events." },
+    { .names = { "ckpointlib", "ckpoint-prefix", "ckpoint-interval", "ckpoint-num" },
+      .arg = "VALUE", IGNORED, .text = "there is no checkpointing",
+      .help = "For old checkpointing; ignored with a warning." },
+};
+const size_t opts_compat_count = sizeof opts_compat / sizeof *opts_compat;
+
+const struct refusal opts_refused[] = {
+    /* where processes run */
+    { "bind-to binding bind-to-core bind-to-none bind-to-socket cpu-bind cpu-list cpu-set "
+      "report-bindings topolib",
+      "processes are not bound", "put taskset(1) before the program" },
+    { "membind", "memory is not bound", "put numactl(8) before the program" },
+    { "map-by rank-by rankfile rf npersocket bynode byslot bycore use-hwthread-cpus "
+      "cpus-per-proc cpus-per-rank",
+      "processes are placed by the slots of hosts", "use -ppn, -rankmap or slots" },
+    { "nooversubscribe", "slots are a hint here, not a limit", "give -n as -soft 1:N" },
+    { "gpus-per-proc g gpu-subdevs-per-proc", "GPUs are not shared out",
+      "set CUDA_VISIBLE_DEVICES from MPI_LOCALRANKID in a script" },
+    { "add-host add-hostfile", "all hosts are named at the start", "use -hosts or -f" },
+
+    /* what would be shown */
+    { "show display display-allocation display-devel-map output-proctable do-not-launch xml",
+      "nothing describes a job that does not run",
+      "use -print-rank-map, or pmix_tool(1) when it runs" },
+    { "profile", "PMI calls are not counted", "use -trace-wire FILE" },
+    { "report-pid report-uri", "the launcher is found without",
+      "use pmix_tool ps, or $! of the shell" },
+    { "report-state-on-timeout get-stack-traces", "a time-out tells nothing more",
+      "send the launcher SIGQUIT before it" },
+
+    /* other programs around the job */
+    { "tv gdb debugger", "no debugger is started from here",
+      "let the debugger attach: pmix_tool ps has the pids" },
+    { "xterm", "no terminal is opened", "put xterm -e before the program" },
+    { "gtool gtoolfile", "no tool is put before some of the ranks",
+      "write -n 1 TOOL PROGRAM : -n N PROGRAM" },
+    { "preload-binary preload-files set-cwd-to-session-dir", "no file is sent to hosts",
+      "copy them to a folder that all hosts have" },
+    { "sg", "the group is the caller's", "run sg GROUP -c 'mpiexec_lite ...'" },
+    { "rsh", "rsh is not supported as a launcher", "use ssh, or -launcher-exec" },
+    { "launch-agent", "only pmi2_proxy is started on other hosts", "use -proxy PATH" },
+    { "dvm novm", "each launcher starts its own servers", NULL },
+
+    /* how jobs run */
+    { "multi-prog", "a program a rank is written otherwise",
+      "use ':' or -configfile, one program a line" },
+    { "W wait", "ranks are not ended because one has", "use -timeout or -end-on-nonzero" },
+    { "max-restarts continuous", "no process is started again", NULL },
+    { "index-argv-by-rank", "all ranks of a program have one name", NULL },
+    { "runtime-options", "there is no such list", "give the options themselves" },
+};
+const size_t opts_refused_count = sizeof opts_refused / sizeof *opts_refused;

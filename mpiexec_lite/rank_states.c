@@ -1,0 +1,28 @@
+/* rank_states.c - see rank_states.h */
+#include "mpiexec_lite/rank_states.h"
+
+pmix_proc_state_t rank_lives_as(pid_t pid, enum pmi_phase pmi)
+{
+    if (!pid)
+        return PMIX_PROC_STATE_LAUNCH_UNDERWAY;
+    return pmi == PMI_INSIDE ? PMIX_PROC_STATE_CONNECTED : PMIX_PROC_STATE_RUNNING;
+}
+
+struct ext_end rank_end(const struct rank_state *r, int wstatus, bool ending)
+{
+    return (struct ext_end){ .wstatus = wstatus, .inside = r->pmi == PMI_INSIDE,
+                             .aborted = r->aborted, .commanded = r->commanded || ending };
+}
+
+pmix_proc_state_t rank_state_of(const struct rank_state *r, bool ending)
+{
+    struct ext_end how = rank_end(r, r->wstatus, r->followed);
+
+    if (r->ended)
+        return r->lost ? PMIX_PROC_STATE_COMM_FAILED : ext_end_state(&how);
+    if (r->unstarted)
+        return PMIX_PROC_STATE_FAILED_TO_START;
+    if (r->pid)
+        return rank_lives_as(r->pid > 0 ? r->pid : 0, r->pmi);
+    return ending ? PMIX_PROC_STATE_FAILED_TO_LAUNCH : PMIX_PROC_STATE_PREPPED;
+}

@@ -1,0 +1,105 @@
+/* Tests of mpiexec_lite/card.c */
+#include "mpiexec_lite/card.h"
+
+#include <signal.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const char *host(void *at, int rank)
+{
+    (void)at;
+    (void)rank;
+    return "node1";
+}
+
+static const char *program(void *at, int rank)
+{
+    (void)at;
+    (void)rank;
+    return "app";
+}
+
+#define RAN .pid = 100, .ended = true
+#define LATE RAN, .followed = true
+
+static struct rank_state several[] = {
+    { RAN, .pmi = PMI_INSIDE, .wstatus = SIGSEGV },
+    { RAN, .pmi = PMI_DONE }, { RAN },
+    { LATE, .wstatus = SIGTERM, .pmi = PMI_INSIDE }, { LATE, .wstatus = SIGKILL },
+    { LATE, .pmi = PMI_DONE }, { LATE, .lost = true, .wstatus = SIGKILL },
+    { .pid = 0 },
+};
+static struct rank_state unstarted[] = { { .pid = -1, .unstarted = true }, { LATE } };
+
+static const struct {
+    const char *name;
+    struct rank_state *ranks;
+    int size, culprit;
+    const char *memory, *words, *want;
+} cases[] = {
+    { "nobody is to blame", several, 8, -1, "", "", "" },
+    { "one rank", several, 1, 0, "", "",
+      "    first    rank 0 on node1 (pid 100, app), 1.500 s after the start, inside PMI\n" },
+    { "all there is to say", several, 8, 0, "gone", "one\ntwo\n",
+      "    first    rank 0 on node1 (pid 100, app), 1.500 s after the start, inside PMI\n"
+      "    memory   gone\n"
+      "    stderr   one\n"
+      "             two\n"
+      "    others   2 ended before, 2 killed, 1 ended when told to, "
+      "1 lost, 1 never ran; 2 had finalized\n" },
+    { "words that are no text", several, 1, 0, "", "a\x1b[31m\n\nb",
+      "    first    rank 0 on node1 (pid 100, app), 1.500 s after the start, inside PMI\n"
+      "    stderr   a\\x1B[31m\n"
+      "             \n"
+      "             b\n" },
+    { "not started", unstarted, 2, 0, "", "",
+      "    others   1 ended when told to\n" },
+};
+
+static void test_job(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct launch l = { .hostname = host, .program = program, .size = cases[i].size,
+                            .ranks = cases[i].ranks, .culprit = cases[i].culprit };
+        struct buf out = BUF_INIT;
+
+        print_message("  %s\n", cases[i].name);
+        card_job(&l, 1.5, cases[i].memory, cases[i].words, &out);
+        assert_string_equal(out.len ? buf_bytes(&out) : "", cases[i].want);
+        buf_clear(&out);
+    }
+}
+
+static const struct { int left, nodes; const char *lost, *want; } receipts[] = {
+    { 0, 1, "", "    0 processes left on 1 node\n" },
+    { 1, 4, "", "    1 process left on 4 nodes\n" },
+    { 0, 3, "b\x1b, c", "    0 processes left on 3 nodes; not confirmed: b\\x1B, c\n" },
+};
+
+static void test_receipt(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof receipts / sizeof *receipts; i++) {
+        struct buf out = BUF_INIT;
+
+        card_receipt(receipts[i].left, receipts[i].nodes, receipts[i].lost, &out);
+        assert_string_equal(buf_bytes(&out), receipts[i].want);
+        buf_clear(&out);
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_job),
+        cmocka_unit_test(test_receipt),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
