@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -284,8 +285,10 @@ int main(int argc, char **argv)
         fputs(usage, stdout);
         return 0;
     }
-    if (argc == 3 && !strcmp(argv[1], "--tool"))
+    if (argc == 3 && !strcmp(argv[1], "--tool")) {
+        prctl(PR_SET_NAME, "pmi2_server");           /* not "exe", of /proc/self/exe */
         return bridge_run_to(argv[2]);
+    }
     rc = read_options(&rq, argv + 1);
     if (rc)
         return rc;

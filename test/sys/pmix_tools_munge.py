@@ -11,6 +11,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from trial import *                                     # noqa: E402
 from munged import *                                    # noqa: E402
 from resident import *                                  # noqa: E402
+import contextlib                                       # noqa: E402
 import json                                             # noqa: E402
 import signal                                           # noqa: E402
 from pmixlib import Closed, Far, finder, query          # noqa: E402
@@ -60,7 +61,17 @@ def tool(s, *words, user=HIS, node=1):
 
 
 def guests(bed):
-    return [p for p in bed.processes(0) if "pmi2_server --tool" in p.cmdline]
+    """Those that nobody has waited for yet included."""
+    return [p for p in bed.processes(0)
+            if "pmi2_server --tool" in p.cmdline or p.cmdline == "[pmi2_server]"]
+
+
+def guests_of(bed, user):
+    n = 0
+    for p in guests(bed):
+        with contextlib.suppress(OSError):               # it has gone meanwhile
+            n += uids(p.pid)[0] == [bed.uid[user]]
+    return n
 
 
 def uids(pid):
@@ -196,8 +207,7 @@ def too_many(bed):
         refused(s, "too many tools")
         far(s, user=HERS).close()
         tools.pop().close()
-        wait_for(lambda: sum(uids(p.pid)[0] == [bed.uid[HIS]] for p in guests(bed)) ==
-                 GUESTS_OF_A_USER - 1, "its place is free")
+        wait_for(lambda: guests_of(bed, HIS) == GUESTS_OF_A_USER - 1, "its place is free")
         far(s).close()
         for t in tools:
             t.close()
