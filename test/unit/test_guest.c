@@ -7,6 +7,7 @@
 #include "pmix_ext/find.h"
 #include "wire/limits.h"
 
+#include <grp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -273,17 +274,20 @@ static void test_other_users(void **state)
     await_end(w);
 }
 
-/* The launcher's socket sees the user, for good. */
+/* The launcher's socket sees the user, and no group of the server's. */
 static void test_identity(void **state)
 {
+    static const gid_t servers = 4242;
     struct world *w = *state;
     struct ucred peer;
-    socklen_t len = sizeof peer;
+    socklen_t len = sizeof peer, size;
+    gid_t groups[64];
     char line[400];
     int fd;
 
     if (geteuid() != 0)
         skip();
+    assert_int_equal(setgroups(1, &servers), 0);
     w->tool->uid = NOBODY;
     add_job(w, ME, NOBODY, "job", 10, w->socket);
     take(w, "cmd=tool;id=1;");
@@ -292,6 +296,11 @@ static void test_identity(void **state)
     assert_int_equal(getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len), 0);
     assert_int_equal(peer.uid, NOBODY);
     assert_int_not_equal(peer.gid, 0);
+    size = sizeof groups;
+    assert_int_equal(getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size), 0);
+    for (size_t i = 0; i < size / sizeof *groups; i++)
+        assert_int_not_equal(groups[i], servers);
+    assert_int_equal(setgroups(0, NULL), 0);
     close(fd);
     shutdown(w->peer, SHUT_RDWR);
     await_end(w);
