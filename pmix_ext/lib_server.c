@@ -162,6 +162,20 @@ static void add_facts(json_t *request, const char *nspace, const pmix_info_t *in
     pthread_mutex_unlock(&lib.lock);
 }
 
+/* They go by their own names; the rest is for providers. */
+static void drop_facts(json_t *list)
+{
+    for (size_t i = json_array_size(list); i-- > 0;) {
+        const char *key = json_string_value(json_object_get(json_array_get(list, i), "key"));
+        size_t k = 0;
+
+        while (k < FACTS && strcmp(facts[k].key, key) && strcmp(facts[k].raw, key))
+            k++;
+        if (k < FACTS)
+            json_array_remove(list, i);
+    }
+}
+
 /* NULL and *rc: no memory, or infos that cannot be sent. */
 static json_t *make_request(const struct helper *h, const pmix_info_t *infos, size_t n,
                             pmix_status_t *rc)
@@ -177,6 +191,7 @@ static json_t *make_request(const struct helper *h, const pmix_info_t *infos, si
         explicit_bzero(buf_bytes(&text), text.len);
     }
     buf_clear(&text);
+    drop_facts(list);
     if (list)
         request = json_pack("{s:s,s:s,s:o}", "for", h->local ? "setup-local" : "setup-application",
                             "job", h->nspace, "infos", list);

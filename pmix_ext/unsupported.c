@@ -1,5 +1,5 @@
 /* unsupported.c - the calls of the standard that this library leaves out, so that programs
- * link and are told; see the ends of pmix_ext.h and of pmix_ext_server.h. */
+ * link and are told; see the end of pmix_ext.h and the head of pmix_ext_server.h. */
 #include "pmix_ext/pmix_ext_server.h"
 
 /* None of them looks at what it is handed. */

@@ -2,6 +2,7 @@
  * word of its command line, and says what came of it.
  *
  *     application         PMIx_server_setup_application; its infos, released
+ *     only:envars         the same, with a directive for them alone
  *     register            PMIx_server_register_nspace with the maps
  *     local               PMIx_server_setup_local_support with those infos
  *     begin               the same, and nobody waits for its callback
@@ -98,16 +99,20 @@ static void add_map(pmix_info_t *info, const char *key, const char *name,
 static void with_maps(const char *what)
 {
     pmix_info_t *maps;
+    size_t n = strcmp(what, "only:envars") ? 2 : 3;
     int before = calls();
 
-    PMIX_INFO_CREATE(maps, 2);
+    PMIX_INFO_CREATE(maps, n);
+    if (n > 2)
+        PMIX_INFO_LOAD(&maps[2], PMIX_SETUP_APP_ENVARS, NULL, PMIX_BOOL);
     add_map(&maps[0], PMIX_NODE_MAP, "MAP", PMIx_generate_regex);
     add_map(&maps[1], PMIX_PROC_MAP, "RANKS", PMIx_generate_ppn);
     if (!strcmp(what, "register"))
-        await(what, PMIx_server_register_nspace(job, 1, maps, 2, NULL, NULL), before);
+        await(what, PMIx_server_register_nspace(job, 1, maps, n, NULL, NULL), before);
     else
-        await(what, PMIx_server_setup_application(job, maps, 2, on_application, NULL), before);
-    PMIX_INFO_FREE(maps, 2);
+        await("application",
+              PMIx_server_setup_application(job, maps, n, on_application, NULL), before);
+    PMIX_INFO_FREE(maps, n);
 }
 
 static void show_infos(void)
@@ -140,7 +145,7 @@ static void act(const char *word)
     int before = calls();
 
     PMIX_LOAD_PROCID(&proc, job, rank ? (pmix_rank_t)atoi(rank + 1) : 0);
-    if (!strcmp(word, "application")) {
+    if (!strcmp(word, "application") || !strcmp(word, "only:envars")) {
         with_maps(word);
         show_infos();
     } else if (!strcmp(word, "register")) {

@@ -83,7 +83,9 @@ def application():
     asked = p.log[0]
     same((asked["job"], asked["size"], asked["nodes"]),
          ("job.7", 4, [{"name": HERE, "ranks": "0-1,3"}, {"name": "far", "ranks": "2"}]), "maps")
-    same([x["key"] for x in asked["directives"]], ["pmix.nmap", "pmix.pmap"], "directives")
+    same([x["key"] for x in asked["directives"]], ["pmix.setup.all"], "directives")
+    says(host("only:envars"), *SAID)
+    same([x["key"] for x in p.log[-1]["directives"]], ["pmix.setup.env"], "directives of its own")
 
 
 @test("without a provider nothing is said, and everything succeeds")
