@@ -3,7 +3,7 @@
 
 #include "mpiexec_lite/hook_maps.h"
 #include "mpiexec_lite/hooks.h"
-#include "pmix_ext/base64.h"
+#include "pmix_ext/env_text.h"
 #include "pmix_ext/info.h"
 #include "pmix_ext/value.h"
 #include "wire/seal.h"
@@ -258,53 +258,31 @@ static int find_rank(const struct hook_host *h, json_int_t rank)
     return i;
 }
 
-/* From texts that each have a NUL behind. */
-static int read_env(const char *base64, struct strlist *env)
+static json_t *say_env(const struct strlist *env)
 {
-    size_t len = strlen(base64);
-    char *text = malloc(base64_room(len) + 1);
-    long n = text ? base64_decode(base64, len, (unsigned char *)text) : -1;
-    int rc = n < 0 ? -1 : 0;
+    char *text = env_text_write(env->v);
+    json_t *line = text ? json_pack("{s:s}", "env", text) : NULL;
 
-    if (n >= 0)
-        text[n] = '\0';
-    for (long at = 0; rc == 0 && at < n; at += (long)strlen(text + at) + 1)
-        rc = strlist_add(env, text + at);
-    free(text);
-    return rc;
-}
-
-static json_t *write_env(const struct strlist *env)
-{
-    struct buf text = BUF_INIT, base64 = BUF_INIT;
-    json_t *line = NULL;
-
-    for (size_t i = 0; i < env->n; i++)
-        buf_add(&text, env->v[i], strlen(env->v[i]) + 1);
-    base64_encode(text.len ? buf_bytes(&text) : "", text.len, &base64);
-    if (!text.failed && !base64.failed)
-        line = json_pack("{s:s}", "env", base64.len ? buf_bytes(&base64) : "");
-    seal_wipe_buf(&text);
-    seal_wipe_buf(&base64);
-    buf_clear(&text);
-    buf_clear(&base64);
+    setup_free_text(text);
     return line;
 }
 
-static void prepare(struct hook_host *h, json_int_t rank, const char *base64)
+static void prepare(struct hook_host *h, json_int_t rank, const char *text)
 {
     int i = find_rank(h, rank);
     struct strlist env = { 0 };
     struct err e = { 0 };
     json_t *line = NULL;
 
+    if (text && (env.v = env_text_read(text, &env.n)))
+        env.cap = env.n + 1;
     if (!h->ready || i == h->nranks)
         err_set(&e, ERR_INVALID_ARG, "no rank that has been set up here");
-    else if (!base64 || read_env(base64, &env) < 0)
+    else if (!env.v)
         err_set(&e, ERR_INVALID_VAL, "the environment makes no sense");
     else if (setup_change_env(&h->setup, NULL, 0, &env, &e) == 0 &&
              (!h->hooks || setup_change_env(hooks_child(h->hooks, i), NULL, 0, &env, &e) == 0))
-        line = write_env(&env);
+        line = say_env(&env);
     say(line ? line : json_pack("{s:s}", "error", *e.text ? e.text : "no memory"));
     strlist_clear(&env);
 }

@@ -2,7 +2,7 @@
  * its jobs.  No client is served: see pmix_ext_server.h. */
 #include "pmix_ext/lib_server.h"
 
-#include "pmix_ext/base64.h"
+#include "pmix_ext/env_text.h"
 #include "pmix_ext/value.h"
 
 #include <stdlib.h>
@@ -260,57 +260,34 @@ pmix_status_t PMIx_server_setup_local_support(const pmix_nspace_t nspace, pmix_i
 
 /* --- ranks ------------------------------------------------------------- */
 
-/* Each variable with a NUL behind it, as base64: an environment is bytes. */
-static json_t *encode_env(char *const *env)
+/* Takes h.  The answer, or NULL. */
+static json_t *ask_fork(struct helper *h, pmix_rank_t rank, char *const *env)
 {
-    struct buf text = BUF_INIT, base64 = BUF_INIT;
-    json_t *x = NULL;
+    char *text = helper_is_ready(h) ? env_text_write(env) : NULL;
+    json_t *answer = NULL;
 
-    for (; env && *env; env++)
-        buf_add(&text, *env, strlen(*env) + 1);
-    base64_encode(text.len ? buf_bytes(&text) : "", text.len, &base64);
-    if (!text.failed && !base64.failed)
-        x = json_string(base64.len ? buf_bytes(&base64) : "");
-    buf_clear(&text);
-    buf_clear(&base64);
-    return x;
-}
-
-static pmix_status_t decode_env(const char *base64, char ***env)
-{
-    size_t len = strlen(base64);
-    char *text = malloc(base64_room(len) + 1), **list = calloc(1, sizeof *list);
-    long n = text && list ? base64_decode(base64, len, (unsigned char *)text) : -1;
-    pmix_status_t rc = n < 0 ? PMIX_ERR_NOMEM : PMIX_SUCCESS;
-
-    for (long at = 0; rc == PMIX_SUCCESS && at < n; at += (long)strlen(text + at) + 1)
-        rc = PMIx_Argv_append_nosize(&list, text + at);
-    if (rc == PMIX_SUCCESS) {
-        PMIx_Argv_free(*env);
-        *env = list;
-    } else {
-        PMIx_Argv_free(list);
-    }
+    if (text)
+        answer = helper_ask(h, json_pack("{s:I,s:s}", "fork", (json_int_t)rank, "env", text));
     free(text);
-    return rc;
+    helper_drop(h);
+    return answer;
 }
 
 pmix_status_t PMIx_server_setup_fork(const pmix_proc_t *proc, char ***env)
 {
     pmix_status_t rc = check(proc ? proc->nspace : NULL, env != NULL);
     struct helper *h = rc == PMIX_SUCCESS ? helper_find(proc->nspace) : NULL;
-    json_t *answer = NULL;
-    const char *changed;
+    json_t *answer = h ? ask_fork(h, proc->rank, *env) : NULL;
+    const char *text = json_string_value(json_object_get(answer, "env"));
+    size_t n;
+    char **changed = text ? env_text_read(text, &n) : NULL;
 
-    if (rc != PMIX_SUCCESS)
-        return rc;
-    if (h && helper_is_ready(h))
-        answer = helper_ask(h, json_pack("{s:I,s:o}", "fork", (json_int_t)proc->rank, "env",
-                                         encode_env(*env)));
-    if (h)
-        helper_drop(h);
-    changed = json_string_value(json_object_get(answer, "env"));
-    rc = changed ? decode_env(changed, env) : PMIX_ERR_NOT_FOUND;
+    if (changed) {
+        PMIx_Argv_free(*env);
+        *env = changed;
+    } else if (rc == PMIX_SUCCESS) {
+        rc = text ? PMIX_ERR_NOMEM : PMIX_ERR_NOT_FOUND;
+    }
     json_decref(answer);
     return rc;
 }
