@@ -111,7 +111,8 @@ static void take_line(struct helper *h, const char *line, size_t len)
     } else if (x) {
         pthread_mutex_lock(&h->lock);
         json_decref(h->answer);
-        h->answer = json_incref(x);
+        h->answer = x;                   /* whoever asked frees it, at any time from now */
+        x = NULL;
         pthread_cond_signal(&h->came);
         pthread_mutex_unlock(&h->lock);
     }
