@@ -120,7 +120,7 @@ def end(*started):
             x.finish()
         else:
             x.terminate()
-            x.wait(LIMIT)
+            same(x.wait(LIMIT), 0, f"the server's end; it says {open(x.where + '/errors').read()!r}")
 
 
 # --- RFC0010, tool interaction ------------------------------------------------------------
