@@ -382,6 +382,11 @@ int tool_attributes(struct tool *t)
     table_start(&table, heads);
     add_functions(&v, &table, functions);
     PMIX_VALUE_DESTRUCT(&v);
+    if (t->argc && !(t->json ? json_object_size(functions) : table.n)) {
+        json_decref(functions);
+        return tool_fail(STATUS_FAILED, "the server has no attributes of a function %s",
+                         t->argv[0]);
+    }
     if (t->json)
         return tool_document(json_pack("{s:o}", "functions", functions));
     table_print(&table, stdout, SIZE_MAX, 0);

@@ -533,7 +533,8 @@ def capabilities():
     for name in r["commands"]:
         need("status" in tool.call(name), f"{name} is known")
     need("status" not in tool.call("pmix-none"), "another is not")
-    ranks.finish()
+    said = ranks.finish().err
+    need(b"pmix-" not in said, "what is wrong is told the tool, not who watches the job", said)
 
 
 @test("a tool may have several servers at once")
