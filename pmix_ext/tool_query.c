@@ -78,6 +78,8 @@ static int add_job(const char *nspace, const char *key, bool listed, struct tabl
     const pmix_proc_info_t *p;
     size_t n;
 
+    if (status != PMIX_SUCCESS && tool_reach(nspace))
+        status = tool_ask(key, nspace, NULL, 0, &v);
     if (status == PMIX_ERR_INVALID_NAMESPACE && listed)
         return 0;
     if (status != PMIX_SUCCESS)
