@@ -1,7 +1,9 @@
 /* main.c - mpiexec_lite: read the command line, fork the root, be its front end. */
 #include "mpiexec_lite/alloc.h"
+#include "mpiexec_lite/check.h"
 #include "mpiexec_lite/child.h"
 #include "mpiexec_lite/env.h"
+#include "mpiexec_lite/explain.h"
 #include "mpiexec_lite/front.h"
 #include "mpiexec_lite/launch.h"
 #include "mpiexec_lite/mpir.h"
@@ -245,6 +247,20 @@ static int run_plan(struct plan *p, int *signo)
     return status;
 }
 
+/* -explain, -check: told on stdout, and nothing is run. */
+static int answer(struct plan *p, int argc, char **argv)
+{
+    struct err e = { 0 };
+    int status = p->inquiry == INQUIRY_CHECK ? check_run(p, environ, stdout, &e)
+                                             : explain_run(argc, argv, environ, stdout, &e);
+
+    if (e.code)
+        return complain(e.text, status);
+    if (fflush(stdout) || ferror(stdout))
+        return complain_of("write to stdout", strerror(errno), EXIT_LAUNCHER);
+    return status;
+}
+
 /* End as the signal would have ended us, so that a shell sees why. */
 static void end_by(int signo)
 {
@@ -274,6 +290,8 @@ int main(int argc, char **argv)
         complain(plan.warnings.v[i], 0);
     if (what == OPTS_USAGE || what == OPTS_FAILED)
         status = complain(e.text, what == OPTS_USAGE ? EXIT_USAGE : EXIT_LAUNCHER);
+    else if (what == OPTS_RUN && plan.inquiry)
+        status = answer(&plan, argc, argv);
     else if (what == OPTS_RUN && plan.allocate)
         status = alloc_run(&plan, argv, &e) < 0 ? complain(e.text, EXIT_LAUNCHER) : 0;
     else if (what == OPTS_RUN)

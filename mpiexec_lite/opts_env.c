@@ -338,6 +338,9 @@ static int read_variable(struct reader *r, const struct variable *v, struct err 
 
         if (!text || (!*text && n[1]))
             continue;
+        if (v->set != warn_of && !(v->option && opts_has(r, v->option)) &&
+            opts_note_ours(r, *n, v->option ? row(v->option) : NULL, text, e) < 0)
+            return -1;
         return v->set(r, v, *n, text, e) < 0 ? err_context(e, "%s", *n) : 0;
     }
     return 0;
