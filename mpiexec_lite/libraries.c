@@ -87,16 +87,17 @@ static int run_loader(const char *loader, const char *program, char *const *envp
     return rc ? err_set(e, ERR_OTHER, "%.200s: %s", loader, strerror(rc)) : 0;
 }
 
-/* "libx.so.1 => not found", "./prog: libx.so: version `V' not found (required by ...)", and
- * musl's "Error loading shared library". */
+/* "PROGRAM: error while loading shared libraries: libx.so.1: ...", "PROGRAM: libx.so: version
+ * `V' not found (required by ...)", and musl's "Error loading shared library". */
 static bool is_complaint(const char *line)
 {
     return strstr(line, "not found") || strstr(line, "Error loading") ||
            strstr(line, "error while loading");
 }
 
-static int keep_complaints(struct buf *words, struct strlist *missing)
+static int keep_complaints(struct buf *words, const char *program, struct strlist *missing)
 {
+    size_t name = strlen(program);
     char *rest, *line;
 
     buf_char(words, '\0');
@@ -105,6 +106,8 @@ static int keep_complaints(struct buf *words, struct strlist *missing)
     rest = buf_bytes(words);
     while ((line = strsep(&rest, "\n"))) {
         line += strspn(line, " \t");
+        if (!strncmp(line, program, name) && !strncmp(line + name, ": ", 2))
+            line += name + 2;            /* the reader knows */
         if (is_complaint(line) && strlist_add(missing, line) < 0)
             return -1;
     }
@@ -121,7 +124,7 @@ int libraries_missing(const char *program, char *const *envp, struct strlist *mi
     if (rc > 0 && (rc = run_loader(loader, program, envp, &words, &status, e)) == 0) {
         size_t before = missing->n;
 
-        rc = keep_complaints(&words, missing);
+        rc = keep_complaints(&words, program, missing);
         if (rc < 0)
             err_set(e, ERR_NOMEM, "no memory");
         else if (status && missing->n == before)

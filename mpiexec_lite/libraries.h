@@ -12,8 +12,8 @@
  * script, or it cannot be read); -1 and e: it names one that is not there. */
 int libraries_loader(const char *program, char *loader, size_t size, struct err *e);
 
-/* What a program lacks, a line each, is added to missing.  envp: of its loader.  0, or -1
- * and e. */
+/* What a program lacks, in the words of its loader (glibc's ends at the first library that it
+ * does not find), is added to missing.  envp: of the loader.  0, or -1 and e. */
 int libraries_missing(const char *program, char *const *envp, struct strlist *missing,
                       struct err *e);
 
