@@ -199,9 +199,12 @@ static json_t *answer(const struct explain *x, struct err *e)
 /* The blocks' ranks, and each node's. */
 static int lay_out(struct explain *x, struct err *e)
 {
+    const struct plan *p = &x->plan;
     int end = 0;
 
-    if (place_ranks(&x->plan, NULL, &x->place, e) < 0)
+    if (place_ranks(p, NULL, &x->place, e) < 0 ||
+        (place_is_limited(p) && (p->hosts_given || p->in_allocation) &&
+         place_check(p, &x->place, e) < 0))
         return EXIT_USAGE;
     x->app_end = calloc(x->plan.napps, sizeof *x->app_end);
     if (!x->app_end || node_runs_init(&x->runs, &x->place, x->plan.nhosts) < 0) {

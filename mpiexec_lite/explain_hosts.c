@@ -56,7 +56,7 @@ static json_t *apps_of(const struct explain *x, size_t node)
     return list;
 }
 
-static json_t *host(const struct explain *x, size_t i)
+static json_t *host(const struct explain *x, size_t i, struct topo_here *here)
 {
     const struct host *h = &x->plan.hosts[i];
     json_t *to = json_pack("{s:o, s:i, s:I, s:o, s:o, s:o, s:s}", "name", json_shown(h->name),
@@ -68,15 +68,18 @@ static json_t *host(const struct explain *x, size_t i)
 
     if (h->user)
         json_object_set_new(to, "user", json_shown(h->user));
+    explain_binding(x, i, here, to);
     return to;
 }
 
 json_t *explain_hosts(const struct explain *x)
 {
+    struct topo_here here = { .read = false };
     json_t *list = json_array();
 
     for (size_t i = 0; i < x->plan.nhosts; i++)
-        json_array_append_new(list, host(x, i));
+        json_array_append_new(list, host(x, i, &here));
+    topo_here_clear(&here);
     return list;
 }
 

@@ -2,6 +2,7 @@
 #ifndef MPIEXEC_LITE_EXPLAIN_IMPL_H
 #define MPIEXEC_LITE_EXPLAIN_IMPL_H
 
+#include "mpiexec_lite/binding.h"
 #include "mpiexec_lite/explain.h"
 #include "mpiexec_lite/shown.h"
 #include "mpiexec_lite/node_runs.h"
@@ -18,6 +19,8 @@ struct explain {
 
 /* Each makes a part of the answer.  NULL: no memory, or e says more. */
 json_t *explain_hosts(const struct explain *x);
+/* Add how the ranks of a host are bound, if they are: drawn where it is this one. */
+void explain_binding(const struct explain *x, size_t node, struct topo_here *here, json_t *to);
 json_t *explain_commands(const struct explain *x, struct err *e);
 json_t *explain_environment(const struct explain *x, size_t app, struct err *e);
 

@@ -147,6 +147,29 @@ static void print_program(const json_t *p, FILE *out)
     print_environment(json_object_get(p, "environment"), out);
 }
 
+static void print_binding(const json_t *b, FILE *out)
+{
+    const json_t *drawn = json_object_get(b, "drawn");
+    struct buf text = BUF_INIT;
+
+    buf_printf(&text, "bound to: %s", json_word(b, "to"));
+    line(out, 4, &text, json_word(b, "by"));
+    if (json_object_get(b, "map")) {
+        buf_printf(&text, "far apart as: %s", json_word(b, "map"));
+        line(out, 4, &text, json_word(b, "map_by"));
+    }
+    for (size_t i = 0; i < json_array_size(drawn); i++) {
+        buf_str(&text, json_string_value(json_array_get(drawn, i)));
+        line(out, 6, &text, "");
+    }
+    if (json_object_get(b, "problem"))
+        buf_printf(&text, "cannot be: %s", json_word(b, "problem"));
+    else if (json_object_get(b, "note"))
+        buf_printf(&text, "note: %s", json_word(b, "note"));
+    if (text.len)
+        line(out, 6, &text, "");
+}
+
 static void print_host(const json_t *h, FILE *out)
 {
     json_int_t slots = number(h, "slots"), n = number(h, "count");
@@ -169,6 +192,8 @@ static void print_host(const json_t *h, FILE *out)
     if (json_object_get(h, "user"))
         buf_printf(&text, " as %s", json_word(h, "user"));
     line(out, 2, &text, json_word(h, "by"));
+    if (json_object_get(h, "binding"))
+        print_binding(json_object_get(h, "binding"), out);
 }
 
 static void print_command(const json_t *c, FILE *out)

@@ -102,8 +102,7 @@ static int find_programs(const struct plan *p, const struct placement *place, ch
  * give; on a lone host it is processors that count, and a person is told. */
 static int check_crowd(const struct plan *p, const struct placement *place)
 {
-    bool refused = p->oversubscribe == OVERSUBSCRIBE_NO ||
-                   (p->in_allocation && p->oversubscribe == OVERSUBSCRIBE_USUAL);
+    bool refused = place_is_limited(p);
     struct err e = { 0 };
     char text[80];
     int usable;

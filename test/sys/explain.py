@@ -154,6 +154,24 @@ def other_launchers():
          "with fork there is none")
 
 
+@test("binding is drawn for this host as -report-bindings has it, and told of others by its rule")
+def binding():
+    words = ["-bind-to", "hwthread", "-n", 3, "true"]
+    drawn = [x.split(": ", 2)[2] for x in run("-report-bindings", *words).messages
+             if ": rank " in x]
+    same(len(drawn), 3, "lines of a real run")
+    b = explain(*words)["hosts"][0]["binding"]
+    same((b["to"], b["by"], b["drawn"]), ("hwthread", "-bind-to, command line", drawn), "this host")
+    hosts = file("hosts", f"{HOST}\nfar1\nfar2 binding=socket\n")
+    a = explain("-f", hosts, *words, env={"HYDRA_BINDING": "core"})["hosts"]
+    same([(h["binding"]["to"], h["binding"]["by"], "drawn" in h["binding"]) for h in a],
+         [("hwthread", "-bind-to, command line", True), ("hwthread", "-bind-to, command line", False),
+          ("socket", f"{hosts}:3, -f", False)], "hosts")
+    same(explain("true", env={"HYDRA_BINDING": "core"})["hosts"][0]["binding"]["by"],
+         "variable HYDRA_BINDING", "by a variable")
+    need("binding" not in explain("-n", 2, "true")["hosts"][0], "nobody asked")
+
+
 @test("the environment is a rank's: what is set, by whom, what is inherited, what is not")
 def environment_of_ranks():
     words = ["-genv", "G", "job", "-x", "SECRET", "-env", "OWN", "a b", "-n", 1, "/usr/bin/env"]
