@@ -4,10 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool copy(char **to, const char *text)
+static char *copy(const char *text)
 {
-    *to = text ? strdup(text) : NULL;
-    return *to || !text;
+    return text ? strdup(text) : NULL;
 }
 
 static void setting_clear(struct setting *x)
@@ -37,14 +36,15 @@ int said_add(struct said *s, const struct setting *x)
         return -1;
     to = &s->v[s->n];
     *to = *x;
-    /* '&': all three are set, whatever fails */
-    if (copy(&to->variable, x->variable) & copy(&to->value, x->value) &
-        copy(&to->source, x->source)) {
-        s->n++;
-        return 0;
+    to->variable = copy(x->variable);
+    to->value = copy(x->value);
+    to->source = copy(x->source);
+    if ((x->variable && !to->variable) || (x->value && !to->value) || (x->source && !to->source)) {
+        setting_clear(to);
+        return -1;
     }
-    setting_clear(to);
-    return -1;
+    s->n++;
+    return 0;
 }
 
 void said_clear(struct said *s)
