@@ -8,6 +8,7 @@
 #include "mpiexec_lite/provider_host.h"
 #include "mpiexec_lite/spread.h"
 #include "mpiexec_lite/stage.h"
+#include "mpiexec_lite/tool_dial.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -22,6 +23,8 @@ static const char usage[] =
     "  --tool PID  be the stream of a tool of another host to the server with this pid;\n"
     "              0: to the one that runs here\n"
     "  --check     say what mpiexec_lite --check asks on stdin\n"
+    "  --dial HOST:PORT\n"
+    "              be the stream of a tool here to the pmi2_server there\n"
     "  --version   print the version\n"
     "  --help      print this text\n";
 
@@ -112,6 +115,8 @@ int main(int argc, char **argv)
         return check_node_serve(STDIN_FILENO, STDOUT_FILENO);
     if (argc == 3 && !strcmp(argv[1], "--tool"))
         return bridge_run((pid_t)strtol(argv[2], NULL, 10));
+    if (argc == 3 && !strcmp(argv[1], "--dial"))
+        return tool_dial_run(argv[2], getenv("PMI2_MUNGE_SOCKET"));
     if (argc == 3 && !strcmp(argv[1], "--run-provider"))
         return provider_host_run(argv[2]);
     inherited_save(&user);

@@ -250,9 +250,16 @@ def selectors():
          ("PMIX_SUCCESS", [f"FOUND 1 elsewhere {other.pid} -"]), "another host")
     same(p.find("pmix.srvr.uri=ssh:elsewhere:77")[1], ["FOUND 1 elsewhere 77 -"], "ssh with a pid")
     same(p.find("pmix.srvr.uri=ssh:elsewhere")[1], ["FOUND 1 elsewhere 0 -"], "ssh")
+    same(p.find("pmix.srvr.uri=munge:elsewhere:17653")[1], ["FOUND 3 elsewhere:17653 0 -"], "munge")
+    same(p.find("pmix.srvr.uri=munge:elsewhere:1:77")[1], ["FOUND 3 elsewhere:1 77 -"],
+         "munge with a pid")
     same(p.finds(env={"PMIX_SERVER_URI": "unix:" + job.socket}), job.socket, "inherited")
     for words in (["pmix.srvr.uri=tcp4://x"], ["pmix.srvr.uri=ssh:"], ["pmix.srvr.uri=ssh:-oX"],
-                  ["pmix.srvr.uri=ssh:a:b"], ["pmix.srvr.pidinfo=0"], ["order=up"],
+                  ["pmix.srvr.uri=ssh:a:b"], ["pmix.srvr.uri=ssh:a:1:2"],
+                  *([f"pmix.srvr.uri=munge:{x}"] for x in (
+                      "", "a", "a:", ":1", "-a:1", "a:0", "a:65536", "a:1:", "a:1:0", "a:1:b",
+                      "a:1:2:3", "a: 1", "a" * 300 + ":1")),
+                  ["pmix.srvr.pidinfo=0"], ["order=up"],
                   ["pmix.srvr.uri=5"], ["pmix.srvr.uri=unix:/" + "x" * 200]):
         p.fails("PMIX_ERR_BAD_PARAM", *words)
     for words in (["pmix.srvr.pidinfo=1"], ["pmix.srv.nspace=nobody"],
