@@ -5,16 +5,16 @@
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/launch.h"
 #include "mpiexec_lite/launchers.h"
-#include "mpiexec_lite/opts.h"
 #include "mpiexec_lite/tree.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 size_t explain_app_of(const struct explain *x, int rank)
 {
-    size_t low = 0, high = x->plan.napps - 1;
+    size_t low = 0, high = x->plan->napps - 1;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -40,7 +40,7 @@ json_t *explain_setting(const struct setting *s)
 
 json_t *explain_by(const struct explain *x, const char *key, int app)
 {
-    return explain_setting(said_of(&x->said, key, app));
+    return explain_setting(said_of(x->said, key, app));
 }
 
 /* --- programs ---------------------------------------------------------- */
@@ -48,13 +48,13 @@ json_t *explain_by(const struct explain *x, const char *key, int app)
 /* Whether ranks of a block would run on this host. */
 static bool *find_local(const struct explain *x)
 {
-    bool *local = calloc(x->plan.napps, sizeof *local);
+    bool *local = calloc(x->plan->napps, sizeof *local);
 
     for (size_t i = 0; local && i < x->place.nruns; i++) {
         const struct run *r = &x->place.runs[i];
         size_t last = explain_app_of(x, r->first + r->n - 1);
 
-        for (size_t a = explain_app_of(x, r->first); x->plan.hosts[r->node].local && a <= last;
+        for (size_t a = explain_app_of(x, r->first); x->plan->hosts[r->node].local && a <= last;
              a++)
             local[a] = true;
     }
@@ -82,7 +82,7 @@ static json_t *count_by(const struct explain *x, int app)
     static const char *const keys[] = { "soft", "n", "ppn", "host", "hosts" };
 
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (said_of(&x->said, keys[i], app))
+        if (said_of(x->said, keys[i], app))
             return explain_by(x, keys[i], app);
     return explain_setting(NULL);
 }
@@ -98,7 +98,7 @@ static json_t *words(const struct strlist *l)
 
 static json_t *program(const struct explain *x, size_t i, bool local, struct err *e)
 {
-    const struct app *a = &x->plan.apps[i];
+    const struct app *a = &x->plan->apps[i];
     json_t *to = json_pack("{s:i, s:i, s:i, s:o, s:o}", "appnum", (int)i, "first_rank",
                            x->app_end[i] - a->n, "ranks", a->n, "by", count_by(x, (int)i),
                            "argv", words(&a->argv));
@@ -118,7 +118,7 @@ static json_t *programs(const struct explain *x, struct err *e)
     bool *local = find_local(x);
     json_t *list = json_array();
 
-    for (size_t i = 0; local && i < x->plan.napps; i++)
+    for (size_t i = 0; local && i < x->plan->napps; i++)
         json_array_append_new(list, program(x, i, local[i], e));
     free(local);
     return list;
@@ -130,8 +130,8 @@ static json_t *settings(const struct explain *x)
 {
     json_t *list = json_array();
 
-    for (size_t i = 0; i < x->said.n; i++) {
-        const struct setting *s = &x->said.v[i];
+    for (size_t i = 0; i < x->said->n; i++) {
+        const struct setting *s = &x->said->v[i];
         json_t *one;
 
         if (s->variable)
@@ -162,7 +162,7 @@ static int depth(const struct plan *p)
 
 static json_t *summary(const struct explain *x)
 {
-    const struct plan *p = &x->plan;
+    const struct plan *p = x->plan;
     long fullest = 0, used = 0, crowded = 0;
 
     for (size_t i = 0; i < p->nhosts; i++) {
@@ -187,7 +187,7 @@ static json_t *answer(const struct explain *x, struct err *e)
 {
     json_t *a = json_pack("{s:o}", "summary", summary(x));
 
-    if (x->plan.brief)
+    if (x->plan->brief)
         return a;
     json_object_set_new(a, "programs", programs(x, e));
     json_object_set_new(a, "hosts", explain_hosts(x));
@@ -199,20 +199,20 @@ static json_t *answer(const struct explain *x, struct err *e)
 /* The blocks' ranks, and each node's. */
 static int lay_out(struct explain *x, struct err *e)
 {
-    const struct plan *p = &x->plan;
+    const struct plan *p = x->plan;
     int end = 0;
 
     if (place_ranks(p, NULL, &x->place, e) < 0 ||
         (place_is_limited(p) && (p->hosts_given || p->in_allocation) &&
          place_check(p, &x->place, e) < 0))
         return EXIT_USAGE;
-    x->app_end = calloc(x->plan.napps, sizeof *x->app_end);
-    if (!x->app_end || node_runs_init(&x->runs, &x->place, x->plan.nhosts) < 0) {
+    x->app_end = calloc(x->plan->napps, sizeof *x->app_end);
+    if (!x->app_end || node_runs_init(&x->runs, &x->place, x->plan->nhosts) < 0) {
         err_set(e, ERR_NOMEM, "no memory");
         return EXIT_LAUNCHER;
     }
-    for (size_t i = 0; i < x->plan.napps; i++)
-        x->app_end[i] = end += x->plan.apps[i].n;
+    for (size_t i = 0; i < x->plan->napps; i++)
+        x->app_end[i] = end += x->plan->apps[i].n;
     return 0;
 }
 
@@ -222,7 +222,7 @@ static int tell(const struct explain *x, FILE *out, struct err *e)
 
     if (!a && !e->code)
         err_set(e, ERR_NOMEM, "no memory");
-    if (!e->code && x->plan.json) {
+    if (!e->code && x->plan->json) {
         json_dumpf(a, out, JSON_INDENT(1) | JSON_ENSURE_ASCII);
         fputc('\n', out);
     } else if (!e->code) {
@@ -232,21 +232,24 @@ static int tell(const struct explain *x, FILE *out, struct err *e)
     return e->code ? EXIT_LAUNCHER : 0;
 }
 
-int explain_run(int argc, char **argv, char *const *envp, FILE *out, struct err *e)
+bool explain_is_asked(char *const *words)
 {
-    struct explain x = { .envp = envp };
-    int status;
+    for (; *words; words++)
+        if (**words == '-' && !strcasecmp(*words + strspn(*words, "-"), "explain"))
+            return true;
+    return false;
+}
 
-    if (opts_parse_noting(&x.plan, &x.said, argc, argv, envp, out, e) != OPTS_RUN)
-        status = EXIT_LAUNCHER;          /* it was good before */
-    else
-        status = lay_out(&x, e);
+int explain_run(const struct plan *p, const struct said *said, char *const *envp, FILE *out,
+                struct err *e)
+{
+    struct explain x = { .plan = p, .said = said, .envp = envp };
+    int status = lay_out(&x, e);
+
     if (status == 0)
         status = tell(&x, out, e);
     free(x.app_end);
     node_runs_clear(&x.runs);
     placement_clear(&x.place);
-    said_clear(&x.said);
-    plan_clear(&x.plan);
     return status;
 }

@@ -6,12 +6,16 @@
 #ifndef MPIEXEC_LITE_EXPLAIN_H
 #define MPIEXEC_LITE_EXPLAIN_H
 
-#include "wire/err.h"
+#include "mpiexec_lite/plan.h"
+#include "mpiexec_lite/said.h"
 
 #include <stdio.h>
 
-/* The words, which are good, are read again, noting who says what.  envp: ours.  0, or the
- * exit status and e. */
-int explain_run(int argc, char **argv, char *const *envp, FILE *out, struct err *e);
+/* Whether -explain is among the words (of the launcher, or of a program: it may be for
+ * nothing), so that who says what is to be noted from the first one on. */
+bool explain_is_asked(char *const *words);
+/* said: as noted when p was read.  envp: ours.  0, or the exit status and e. */
+int explain_run(const struct plan *p, const struct said *said, char *const *envp, FILE *out,
+                struct err *e);
 
 #endif

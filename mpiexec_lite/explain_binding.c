@@ -46,12 +46,12 @@ static const char *rule_key(const struct explain *x, const char *text)
 {
     if (!text)
         return "cpu-list";
-    return said_of(&x->said, "bind-to", SAID_OF_JOB) ? "bind-to" : "map-by";
+    return said_of(x->said, "bind-to", SAID_OF_JOB) ? "bind-to" : "map-by";
 }
 
 void explain_binding(const struct explain *x, size_t node, struct topo_here *here, json_t *to)
 {
-    const struct plan *p = &x->plan;
+    const struct plan *p = x->plan;
     const struct host *h = &p->hosts[node];
     struct binding_request q = { .plan = p, .app = &p->apps[0], .host = h, .jobid = "",
                                  .n = (int)node_ranks(&x->runs, &x->place, node) };

@@ -48,7 +48,7 @@ static void add_names(json_t *to, char *const *entries, int n)
 /* What the launcher adds, beside `rest`, which all ranks share. */
 static void add_own(const struct explain *x, size_t app, json_t *to, struct err *e)
 {
-    const struct plan *p = &x->plan;
+    const struct plan *p = x->plan;
     struct rank_env rank = { .fd = 3, .port = p->pmi_port ? "127.0.0.1:1" : NULL, .size = 1,
                              .jobid = "-", .hostname = p->hide_hostname ? NULL : "-" };
     struct env_constants all = { .universe = p->usize, .appnum = app, .mapping = "-" };
@@ -69,7 +69,7 @@ static void sort_out(const struct explain *x, size_t app, const struct strlist *
 
     for (size_t i = 0; i < have->n; i++) {
         const char *entry = have->v[i], *ours = find(x->envp, entry);
-        const struct setting *s = said_of_variable(&x->said, entry, env_name_len(entry),
+        const struct setting *s = said_of_variable(x->said, entry, env_name_len(entry),
                                                    (int)app);
 
         if (s)
@@ -85,10 +85,10 @@ static void sort_out(const struct explain *x, size_t app, const struct strlist *
 /* Who has said what is inherited: the block's own, else the job's option. */
 static json_t *rule_by(const struct explain *x, size_t app)
 {
-    const struct setting *s = said_of(&x->said, "envall", (int)app);
+    const struct setting *s = said_of(x->said, "envall", (int)app);
 
     return explain_setting(s && s->app != SAID_OF_JOB ? s
-                           : said_of(&x->said, "genvall", SAID_OF_JOB));
+                           : said_of(x->said, "genvall", SAID_OF_JOB));
 }
 
 json_t *explain_environment(const struct explain *x, size_t app, struct err *e)
@@ -97,7 +97,7 @@ json_t *explain_environment(const struct explain *x, size_t app, struct err *e)
         [INHERIT_UNSET] = "all", [INHERIT_ALL] = "all", [INHERIT_NONE] = "none",
         [INHERIT_LIST] = "list",
     };
-    const struct plan *p = &x->plan;
+    const struct plan *p = x->plan;
     enum inherit own = p->apps[app].env.inherit;
     struct strlist have = { 0 };
     json_t *to = json_pack("{s:s, s:o, s:[], s:[], s:[], s:[]}", "inherit",

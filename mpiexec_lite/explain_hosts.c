@@ -15,7 +15,7 @@
 /* The setting that named it; in a file: "FILE:LINE, -f". */
 static json_t *host_by(const struct explain *x, const struct host *h)
 {
-    const struct setting *s = h->said ? &x->said.v[h->said - 1] : NULL;
+    const struct setting *s = h->said ? &x->said->v[h->said - 1] : NULL;
     struct buf text = BUF_INIT;
     json_t *word;
 
@@ -58,13 +58,13 @@ static json_t *apps_of(const struct explain *x, size_t node)
 
 static json_t *host(const struct explain *x, size_t i, struct topo_here *here)
 {
-    const struct host *h = &x->plan.hosts[i];
+    const struct host *h = &x->plan->hosts[i];
     json_t *to = json_pack("{s:o, s:i, s:I, s:o, s:o, s:o, s:s}", "name", json_shown(h->name),
                            "slots", h->slots,
                            "count", (json_int_t)node_ranks(&x->runs, &x->place, i),
                            "ranks", ranks_of(x, i), "programs", apps_of(x, i),
                            "by", host_by(x, h), "reached",
-                           h->local ? "here" : launcher_way(x->plan.remote.launcher)->name);
+                           h->local ? "here" : launcher_way(x->plan->remote.launcher)->name);
 
     if (h->user)
         json_object_set_new(to, "user", json_shown(h->user));
@@ -77,7 +77,7 @@ json_t *explain_hosts(const struct explain *x)
     struct topo_here here = { .read = false };
     json_t *list = json_array();
 
-    for (size_t i = 0; i < x->plan.nhosts; i++)
+    for (size_t i = 0; i < x->plan->nhosts; i++)
         json_array_append_new(list, host(x, i, &here));
     topo_here_clear(&here);
     return list;
@@ -106,7 +106,7 @@ static json_t *shell_line(const struct strlist *argv)
 static json_t *command(const struct explain *x, const struct host *h,
                        const struct spread_call *call, struct err *e)
 {
-    const struct launch_options *o = &x->plan.remote;
+    const struct launch_options *o = &x->plan->remote;
     struct strlist argv = { 0 };
     char beside[PATH_MAX];
     json_t *to = json_object(), *words = json_array();
@@ -134,8 +134,8 @@ static void add_together(const struct explain *x, json_t *list, struct spread_ca
     struct ranges names = { 0 };
     const struct host *first = NULL;
 
-    for (size_t i = 0; i < x->plan.nhosts; i++) {
-        const struct host *h = &x->plan.hosts[i];
+    for (size_t i = 0; i < x->plan->nhosts; i++) {
+        const struct host *h = &x->plan->hosts[i];
 
         if (h->local)
             continue;
@@ -155,7 +155,7 @@ static void add_together(const struct explain *x, json_t *list, struct spread_ca
 static void add_each(const struct explain *x, json_t *list, struct spread_call *call,
                      struct err *e)
 {
-    const struct plan *p = &x->plan;
+    const struct plan *p = x->plan;
     struct tree t = { tree_width(p), tree_positions(p) };
 
     for (size_t i = 0; i < p->nhosts && !e->code; i++) {
@@ -180,7 +180,7 @@ json_t *explain_commands(const struct explain *x, struct err *e)
     struct spread_call call = { .addresses = "ADDRESS:PORT", .job = "JOBID", .position = 1 };
     json_t *list = json_array();
 
-    if (launcher_way(x->plan.remote.launcher)->together)
+    if (launcher_way(x->plan->remote.launcher)->together)
         add_together(x, list, &call, e);
     else
         add_each(x, list, &call, e);

@@ -9,12 +9,12 @@
 #include "mpiexec_lite/said.h"
 
 struct explain {
-    struct plan      plan;       /* owned, as are the next four */
-    struct said      said;
-    struct placement place;
+    const struct plan *plan;     /* borrowed, as are the next two */
+    const struct said *said;
+    char *const     *envp;       /* of the launcher */
+    struct placement place;      /* owned, as are the next two */
     struct node_runs runs;
     int             *app_end;    /* the rank behind the last one of each block */
-    char *const     *envp;       /* borrowed: of the launcher */
 };
 
 /* Each makes a part of the answer.  NULL: no memory, or e says more. */

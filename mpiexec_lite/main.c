@@ -271,11 +271,11 @@ static int run_plan(struct plan *p, int *signo)
 }
 
 /* -explain, -check: told on stdout, and nothing is run. */
-static int answer(struct plan *p, int argc, char **argv)
+static int answer(const struct plan *p, const struct said *said)
 {
     struct err e = { 0 };
     int status = p->inquiry == INQUIRY_CHECK ? check_run(p, environ, stdout, &e)
-                                             : explain_run(argc, argv, environ, stdout, &e);
+                                             : explain_run(p, said, environ, stdout, &e);
 
     if (e.code)
         return complain(e.text, status);
@@ -300,6 +300,7 @@ static void end_by(int signo)
 int main(int argc, char **argv)
 {
     struct plan plan;
+    struct said said = { 0 };
     struct err e = { 0 };
     int status = EXIT_SUCCESS, signo = 0;
     enum opts_result what;
@@ -308,13 +309,14 @@ int main(int argc, char **argv)
         return complain(strerror(errno), EXIT_LAUNCHER);
     if (argc == 3 && !strcmp(argv[1], "--run-provider"))
         return provider_host_run(argv[2]);
-    what = opts_parse(&plan, argc, argv, environ, stdout, &e);
+    what = opts_parse_noting(&plan, explain_is_asked(argv) ? &said : NULL, argc, argv, environ,
+                             stdout, &e);
     for (size_t i = 0; i < plan.warnings.n; i++)
         complain(plan.warnings.v[i], 0);
     if (what == OPTS_USAGE || what == OPTS_FAILED)
         status = complain(e.text, what == OPTS_USAGE ? EXIT_USAGE : EXIT_LAUNCHER);
     else if (what == OPTS_RUN && plan.inquiry)
-        status = answer(&plan, argc, argv);
+        status = answer(&plan, &said);
     else if (what == OPTS_RUN && plan.allocate)
         status = alloc_run(&plan, argv, &e) < 0 ? complain(e.text, EXIT_LAUNCHER) : 0;
     else if (what == OPTS_RUN)
@@ -323,6 +325,7 @@ int main(int argc, char **argv)
         status = complain_of("write to stdout", strerror(errno), EXIT_LAUNCHER);
     if (signo && !plan.alloc)            /* salloc does not tell its command's signal */
         end_by(signo);
+    said_clear(&said);
     plan_clear(&plan);
     return signo ? 128 + signo : status;
 }

@@ -443,13 +443,13 @@ const struct option opts_table[] = {
       .set = opts_set_value, JOB(hold), .value = HOLD_INIT,
       .help = "Hold every process in PMI's init (MPI_Init), until it is resumed." },
     { .names = { "explain" }, .section = SECTION_INFO,
-      .set = opts_set_value, JOB(inquiry), .value = INQUIRY_EXPLAIN,
+      .set = opts_set_inquiry, JOB(inquiry), .value = INQUIRY_EXPLAIN,
       .help = "Start nothing: print what would run where, and why.",
       .more = "Hosts, ranks, environment and the commands that would reach the other hosts, "
               "each with the option, FILE:LINE or variable that has decided it.  Of variables "
               "that programs inherit only names are told." },
     { .names = { "check" }, .section = SECTION_INFO, .with = "explain",
-      .set = opts_set_value, JOB(inquiry), .value = INQUIRY_CHECK,
+      .set = opts_set_inquiry, JOB(inquiry), .value = INQUIRY_CHECK,
       .help = "Start no program: ask every host whether the job can run there.",
       .more = "Told are how long it takes to reach it, the version of pmi2_proxy, its clock, "
               "limits, the cgroup's, the size of /dev/shm, and whether programs and their "

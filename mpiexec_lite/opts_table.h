@@ -122,6 +122,7 @@ struct reader {
 /* Setters, opts_set.c.  "at" and "value" are the row's. */
 option_fn opts_set_value;    /* int at = value */
 option_fn opts_set_switch;   /* bool at = value */
+option_fn opts_set_inquiry;  /* int at = value, on the command line only */
 option_fn opts_set_timeline; /* the name of a file, by whose end it is known what it is */
 option_fn opts_set_text;     /* copy of the word at; not empty */
 option_fn opts_set_pattern;  /* the same, checked by pattern_check */

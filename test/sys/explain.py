@@ -65,6 +65,17 @@ def sources():
     same(explain("true")["summary"]["launcher_by"], "default", "nobody said it")
 
 
+@test("what can be read only once is read once; -explain stands on the command line")
+def once():
+    r = subprocess.run([LAUNCHER, "-explain", "-json", "-f", "/dev/stdin", "true"], input=b"far1:3",
+                       stdout=subprocess.PIPE, check=True)
+    same([(h["slots"], h["by"]) for h in json.loads(r.stdout)["hosts"]],
+         [(3, "/dev/stdin:1, -f")], "a pipe of hosts")
+    r = run("-configfile", file("job.conf", "-explain\n-n 1 true\n"))
+    need(r.status == 2 and "only possible on the command line" in r.err.decode(), "in a file", r)
+    same(run("-n", 1, "echo", "-explain").lines, ["-explain"], "a program's own word")
+
+
 @test("hosts of -hosts, -host, -file and HYDRA_HOST_FILE know who named them")
 def host_sources():
     hosts = file("hosts", "far1\nfar2\n")
