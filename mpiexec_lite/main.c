@@ -9,6 +9,7 @@
 #include "mpiexec_lite/launch.h"
 #include "mpiexec_lite/mpir.h"
 #include "mpiexec_lite/naming_start.h"
+#include "mpiexec_lite/node_runs.h"
 #include "mpiexec_lite/opts.h"
 #include "mpiexec_lite/provider_host.h"
 #include "mpiexec_lite/providers.h"
@@ -210,19 +211,27 @@ static int open_file(const char *name, struct err *e)
 /* "(HOST:0,1,2)" for each host that has ranks. */
 static int print_rank_map(const struct plan *p, const struct placement *place)
 {
-    for (size_t i = 0; i < p->nhosts; i++) {
-        int *ranks, n = placement_ranks(place, (int)i, &ranks);
+    struct node_runs by_node = { 0 };
 
-        if (n > 0)
-            printf("(%s:", p->hosts[i].name);
-        for (int k = 0; k < n; k++)
-            printf(k ? ",%d" : "%d", ranks[k]);
-        if (n > 0)
-            puts(")");
-        free(ranks);
-        if (n < 0)
-            return complain("no memory", EXIT_LAUNCHER);
+    if (node_runs_init(&by_node, place, p->nhosts) < 0) {
+        node_runs_clear(&by_node);
+        return complain("no memory", EXIT_LAUNCHER);
     }
+    for (size_t i = 0; i < p->nhosts; i++) {
+        char before = ':';
+
+        if (by_node.first[i] == by_node.first[i + 1])
+            continue;
+        printf("(%s", p->hosts[i].name);
+        for (size_t at = by_node.first[i]; at < by_node.first[i + 1]; at++) {
+            const struct run *r = &place->runs[by_node.order[at]];
+
+            for (int k = 0; k < r->n; k++, before = ',')
+                printf("%c%d", before, r->first + k);
+        }
+        puts(")");
+    }
+    node_runs_clear(&by_node);
     return 0;
 }
 
