@@ -90,7 +90,7 @@ $B/bin/pmi2_server: $B/mpiexec_lite/server_main.o $(core) $(resident) \
 	$(LD_PROGRAM) $(LIBS_SQL) $(LIBS) -o $@
 
 $B/bin/pmix_tool: $(tool_src:%.c=$B/%.o) $(ext_src:%.c=$B/%.o) $B/wire/nearest.o \
-                 $B/wire/wrap.o | $B/bin/.
+                 $B/wire/wrap.o $B/pmix_ext/calltree.o | $B/bin/.
 	$(LD_PROGRAM) -lpthread -ldl -lm $(LIBS_JSON) $(LIBS_WIRE) -o $@
 
 $B/lib/libpmi2.so.0: $(client_pic) pmi2/libpmi2.map | $B/lib/.
@@ -142,12 +142,12 @@ $B/%.o: %.c Makefile
 # What each is for: see README.  Only what is missing is installed, by apt.
 
 BUILD_PACKAGES = libc6-dev libev-dev libutf8proc-dev libsodium-dev libxxhash-dev libelf-dev \
-                 zlib1g-dev libsqlite3-dev libhwloc-dev libjansson-dev
+                 zlib1g-dev libdw-dev libsqlite3-dev libhwloc-dev libjansson-dev
 DEMO_PACKAGES  = $(BUILD_PACKAGES) mpich libmpich-dev libpmi2-0-dev
 TEST_PACKAGES  = $(DEMO_PACKAGES) python3 libcmocka-dev valgrind clang llvm openmpi-bin \
                  libopenmpi-dev gcovr pkg-config man-db groff procps iproute2 munge libmunge2 \
                  libhwloc15 faketime openssh-server openssh-client csh fish nftables locales \
-                 libpmix-dev g++ strace gdb cmake
+                 libpmix-dev g++ strace gdb elfutils graphviz cmake
 
 SLURM_PACKAGES = $(BUILD_PACKAGES) python3 libpmi2-0-dev munge libmunge2 slurmctld slurmd \
                  slurm-client iproute2 nftables csh fish openssh-server openssh-client procps
@@ -224,7 +224,7 @@ soak: all
 
 # Includes point only towards wire/, and only these files include the event loop.
 LOOP_FILES = conn.h dialog.h fatal.c feed.h front.c glance.c handshake.h hook_run.h link.h listen.h \
-             munger.c sealed.h sink.h tool_dial.c tool_stream.h topology.h
+             munger.c sealed.h sink.h stacker.c tool_dial.c tool_stream.h topology.h
 loop_free  = $(filter-out $(LOOP_FILES:%=mpiexec_lite/%),$(wildcard mpiexec_lite/*.[ch]))
 layers:
 	@bad=0; look() { if grep -nE "$$1" $$2; then bad=1; fi; }; \

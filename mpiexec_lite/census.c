@@ -18,11 +18,16 @@ static void add_u64(struct buf *out, uint64_t n)
     buf_add(out, &n, sizeof n);
 }
 
-/* The text of a record: a path, or the command that a rank waits in. */
+static bool has_text(enum census_kind kind)
+{
+    return kind != CENSUS_RANK && kind != CENSUS_SERVER;
+}
+
+/* The text of a record: its own, or the command that a rank waits in. */
 static const char *text_of(const struct census *x, size_t *len)
 {
-    *len = x->kind == CENSUS_PROGRAM ? x->path_len : x->used ? strlen(x->usage.op) : 0;
-    return x->kind == CENSUS_PROGRAM ? x->path : x->usage.op;
+    *len = has_text(x->kind) ? x->text_len : x->used ? strlen(x->usage.op) : 0;
+    return has_text(x->kind) ? x->text : x->usage.op;
 }
 
 void census_add(struct buf *out, const struct census *x)
@@ -88,17 +93,17 @@ int census_next(const char **data, size_t *len, struct census *x, struct err *e)
     text = (uint32_t)take(data, len, 4);
     x->kind = (enum census_kind)(kind & 255);
     x->used = kind & 256;
-    if ((kind & ~256u) > CENSUS_SERVER || (unsigned)x->pmi > PMI_DONE || x->pid < 0)
+    if ((kind & ~256u) > CENSUS_NO_STACK || (unsigned)x->pmi > PMI_DONE || x->pid < 0)
         return err_set(e, ERR_INVALID_VAL, "a record of kind %u", kind);
     if (x->used && *len < NUMBERS * 8 + MORE * 4)
         return err_set(e, ERR_LENGTH, "a record without its numbers");
     if (x->used)
         take_usage(data, len, &x->usage);
-    if (text > *len || (x->kind != CENSUS_PROGRAM && text >= sizeof x->usage.op))
+    if (text > *len || (!has_text(x->kind) && text >= sizeof x->usage.op))
         return err_set(e, ERR_LENGTH, "a record with a text of %u bytes", text);
-    x->path = x->kind == CENSUS_PROGRAM ? *data : NULL;
-    x->path_len = x->path ? text : 0;
-    if (!x->path)
+    x->text = has_text(x->kind) ? *data : NULL;
+    x->text_len = x->text ? text : 0;
+    if (!x->text)
         memcpy(x->usage.op, *data, text);
     *data += text;
     *len -= text;

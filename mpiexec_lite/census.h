@@ -9,7 +9,9 @@
 enum census_kind {
     CENSUS_RANK,                 /* of a rank that runs */
     CENSUS_PROGRAM,              /* of a block: what is executed here, as an absolute path */
-    CENSUS_SERVER                /* of the server itself: usage.rss */
+    CENSUS_SERVER,               /* of the server itself: usage.rss */
+    CENSUS_STACK,                /* where a rank is, as in pmix_ext/calltree.h */
+    CENSUS_NO_STACK              /* why that cannot be said */
 };
 
 struct census {
@@ -19,8 +21,9 @@ struct census {
     enum pmi_phase pmi;
     bool   used;                 /* usage is there */
     struct fact_usage usage;
-    const char *path;            /* CENSUS_PROGRAM; in the record, not terminated */
-    size_t path_len;
+    const char *text;            /* the path of a program, or what is said of a stack; in the
+                                    record, not terminated */
+    size_t text_len;
 };
 
 void census_add(struct buf *out, const struct census *x);
@@ -29,6 +32,11 @@ int  census_next(const char **data, size_t *len, struct census *x, struct err *e
 
 /* Append the records of a crew; cwd: the directory that its programs' are relative to. */
 void crew_census(struct crew *c, const char *cwd, bool usage, struct buf *out);
+/* The processes of its ranks, for stacker.h: their number. */
+size_t crew_pids(const struct crew *c, pid_t *pids);     /* room for c->n */
+/* Append the records of their stacks, from what the stacker's process has written: each rank
+ * that runs has one. */
+void crew_stacks(const struct crew *c, const char *data, size_t len, struct buf *out);
 /* The program of a block as an absolute path without links, malloc'ed; NULL: it is not
  * known here. */
 char *crew_path(const struct crew *c, size_t app, const char *cwd);

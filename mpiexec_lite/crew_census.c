@@ -1,4 +1,5 @@
-/* crew_census.c - the ranks of a crew and what their processes use, for census.h */
+/* crew_census.c - the ranks of a crew, what their processes use and where they are, for
+ * census.h */
 #include "mpiexec_lite/census.h"
 
 #include <limits.h>
@@ -105,9 +106,76 @@ void crew_census(struct crew *c, const char *cwd, bool usage, struct buf *out)
 
         if (path)
             census_add(out, &(struct census){ .kind = CENSUS_PROGRAM, .index = (int)a,
-                                              .path = path, .path_len = strlen(path) });
+                                              .text = path, .text_len = strlen(path) });
         free(path);
     }
     if (usage && process_usage(getpid(), &server.usage))
         census_add(out, &server);
+}
+
+/* --- stacks ------------------------------------------------------------ */
+
+size_t crew_pids(const struct crew *c, pid_t *pids)
+{
+    size_t n = 0;
+
+    for (int i = 0; i < c->n; i++)
+        if (c->ranks[i].pid > 0)
+            pids[n++] = c->ranks[i].pid;
+    return n;
+}
+
+/* The position of the rank whose process that is; -1. */
+static int find_pid(const struct crew *c, pid_t pid)
+{
+    for (int i = 0; i < c->n; i++)
+        if (pid > 0 && c->ranks[i].pid == pid)
+            return i;
+    return -1;
+}
+
+/* Names in it are as a program's file has them, whatever that is. */
+static void add_clean(const struct census *x, struct buf *out)
+{
+    struct census clean = *x;
+    char *text = strndup(x->text, x->text_len);
+
+    if (!text)
+        return;
+    clean.text_len = strlen(text);
+    for (char *at = text; *at; at++)
+        if (*at != '\n' && (*at < ' ' || *at > '~'))
+            *at = '?';
+    clean.text = text;
+    census_add(out, &clean);
+    free(text);
+}
+
+static void add_late(const struct crew *c, const bool *told, struct buf *out)
+{
+    static const char why[] = "it was not reached in time";
+
+    for (int i = 0; i < c->n; i++)
+        if (c->ranks[i].pid > 0 && !told[i])
+            census_add(out, &(struct census){ .kind = CENSUS_NO_STACK, .index = c->ranks[i].rank,
+                                              .text = why, .text_len = sizeof why - 1 });
+}
+
+void crew_stacks(const struct crew *c, const char *data, size_t len, struct buf *out)
+{
+    bool *told = calloc((size_t)c->n + 1, sizeof *told);
+    struct census x;
+
+    while (told && census_next(&data, &len, &x, NULL) > 0) {
+        int i = find_pid(c, x.pid);
+
+        if (i < 0 || told[i] || (x.kind != CENSUS_STACK && x.kind != CENSUS_NO_STACK))
+            continue;
+        told[i] = true;
+        x.index = c->ranks[i].rank;
+        add_clean(&x, out);
+    }
+    if (told)
+        add_late(c, told, out);
+    free(told);
 }

@@ -155,7 +155,8 @@ const struct option opts_table[] = {
     { .names = { "timeout", "maxtime" }, .arg = "S", .section = SECTION_END,
       .set = opts_set_seconds, JOB(timeout), .value = true,
       .help = "End the job after S seconds, with exit status 124; 0 is no limit.",
-      .more = "The variable MPIEXEC_TIMEOUT does the same." },
+      .more = "States and stacks of all ranks are shown first, as at SIGQUIT. The variable "
+              "MPIEXEC_TIMEOUT does the same." },
     { .names = { "end-on-nonzero" }, .section = SECTION_END,
       .set = opts_set_value, JOB(policy), .value = END_ON_ANY_NONZERO,
       .help = "End the job when any rank exits with a status other than 0.",

@@ -354,6 +354,7 @@ static void clear(struct proxy *p)
     proxy_tools_clear(p);
     remotes_clear(&p->below);
     glances_clear(&p->glances);
+    stacker_clear(&p->stacker);
     while ((j = TAILQ_FIRST(&p->jobs)))
         proxy_job_free(j);
     if (p->node.buffer)
@@ -379,6 +380,7 @@ int proxy_run(const struct proxy_args *args)
         fatal("cannot set up", errno);
     p.below.args.loop = p.loop;
     proxy_look_init(&p);
+    proxy_survey_init(&p);
     p.up = link_new(p.loop, args->in, args->out, 5, 15, &proxy_link_ops, &p);
     if (!p.up)
         fatal("out of memory", 0);

@@ -1,6 +1,7 @@
 /* proxy_impl.h - what the proxy's source files share: proxy.c (the loop, the set-up, the
- * end), proxy_job.c (a job's part here), proxy_survey.c (what its ranks use), proxy_look.c
- * (looks at files), proxy_tools.c (tools of its node), proxy_timeline.c (what was when) and proxy_link.c (messages from above
+ * end), proxy_job.c (a job's part here), proxy_survey.c (what its ranks use, where they are),
+ * proxy_look.c (looks at files), proxy_tools.c (tools of its node), proxy_timeline.c (what was
+ * when) and proxy_link.c (messages from above
  * and below). */
 #ifndef MPIEXEC_LITE_PROXY_IMPL_H
 #define MPIEXEC_LITE_PROXY_IMPL_H
@@ -11,6 +12,7 @@
 #include "mpiexec_lite/glance.h"
 #include "mpiexec_lite/proxy.h"
 #include "mpiexec_lite/remote.h"
+#include "mpiexec_lite/stacker.h"
 #include "mpiexec_lite/tool_stream.h"
 #include "mpiexec_lite/tools.h"
 
@@ -49,6 +51,7 @@ struct proxy {
     ev_prepare      prepare;
     struct buf      ended;           /* records of ranks that have, to be sent */
     struct glances  glances;
+    struct stacker  stacker;
     struct msg      msg;             /* scratch */
     bool            tried;           /* the first below was started alone, as a trial */
     struct tools   *tools;           /* whose socket is open; NULL: it is not */
@@ -99,6 +102,7 @@ void proxy_job_say_unhooked(struct proxy_job *j);
 struct msg *proxy_job_message(struct proxy_job *j, const char *cmd);     /* proxy->msg */
 
 /* proxy_survey.c: the message survey */
+void proxy_survey_init(struct proxy *p);
 int  proxy_survey(struct proxy *p, const struct msg *m, const char *payload, size_t len,
                   struct err *e);
 /* proxy_cleanup.c */

@@ -24,7 +24,7 @@ static void survey(struct root *r)
 
     if (r->processes || r->front_gone || !r->main || !root_facts.job(r, 0, &job) || job.number)
         return;
-    r->processes = survey_new(r->ext, &job, -1, false, 0, surveyed, r, &e);
+    r->processes = survey_new(r->ext, &job, -1, 0, 0, surveyed, r, &e);
     if (!r->processes)
         root_tell(r, "no debugger can see the processes of the job: %s", e.text);
     else if (r->processes->over)

@@ -86,6 +86,7 @@ int root_ext_init(struct root *r, struct err *e)
 {
     root_tools_init(r);
     root_look_init(r);
+    stacker_init(&r->stacker, r->loop, root_survey_stacks, r);
     r->ext = ext_new(r->node.server, &ext_ops, r, e);
     return r->ext ? 0 : -1;
 }
@@ -120,4 +121,5 @@ void root_ext_clear(struct root *r)
     ext_free(r->ext);
     root_surveys_clear(r);
     glances_clear(&r->glances);
+    stacker_clear(&r->stacker);
 }

@@ -8,8 +8,8 @@
  * root_told.c (what they tell), root_card.c (the last words of a run
  * that has failed), root_timeline.c (what was when), root_input.c (stdin), root_ext.c (extended commands, tools),
  * root_iof.c and root_push.c (tools that read along what ranks write, and feed them), root_events.c (who is told what
- * becomes of jobs), root_control.c (orders of tools), root_look.c (looks at files) and root_debug.c (what a
- * debugger of the launcher sees). */
+ * becomes of jobs), root_control.c (orders of tools), root_look.c (looks at files), root_stacks.c
+ * (where ranks are, for the user) and root_debug.c (what a debugger of the launcher sees). */
 #ifndef MPIEXEC_LITE_ROOT_IMPL_H
 #define MPIEXEC_LITE_ROOT_IMPL_H
 
@@ -21,6 +21,7 @@
 #include "mpiexec_lite/launch.h"
 #include "mpiexec_lite/remote.h"
 #include "mpiexec_lite/root.h"
+#include "mpiexec_lite/stacker.h"
 #include "mpiexec_lite/starting.h"
 #include "mpiexec_lite/tool_stream.h"
 #include "pmix_ext/ext.h"
@@ -70,6 +71,8 @@ struct root_job {
     bool              sent;      /* other servers know of it */
     bool              alone;     /* a tool has started it: its status is not the launcher's */
     bool              closing_streams, followed, done;
+    bool              reported;  /* its ranks' states, as its time is up */
+    struct survey    *stacks;    /* owned; that are to be shown, or NULL */
     bool              recorded;  /* it is in root's records */
     double            ended_at;  /* then: when, s since 1970 */
     int               exit_code; /* and its status as a whole */
@@ -125,6 +128,7 @@ struct root {
     struct ext       *ext;       /* the extended commands */
     struct root_surveys surveys;         /* that other servers have not answered yet */
     struct glances    glances;   /* of this host, for monitors */
+    struct stacker    stacker;   /* of this host, for surveys */
     struct tools     *tools;     /* whose socket is open; NULL: it is not */
     ev_timer          open_tools;        /* it is to be */
     struct survey    *processes;         /* owned: of the main job, for debuggers; or NULL */
@@ -264,6 +268,12 @@ void root_debug_release_job(struct root_job *j);
 void root_debug_aborted(struct root_job *j, const char *text);
 void root_debug_clear(struct root *r);           /* before the extended commands */
 
+/* root_stacks.c */
+void root_report(struct root *r);                /* states and stacks of all ranks (SIGQUIT) */
+/* The same of a job whose time (-timeout) is up: it ends when that is shown. */
+void root_stacks_before_end(struct root_job *j, double now);
+void root_stacks_drop(struct root_job *j);       /* it is not to be shown any more */
+
 /* root_look.c */
 void root_look_init(struct root *r);
 void root_look(void *host, int node, unsigned number, const char *path);
@@ -368,7 +378,9 @@ void root_records_clear(struct root *r);
 void root_facts_program(struct root_job *j, size_t app, const char *path, size_t len);
 
 /* root_survey.c */
-int  root_survey(void *host, unsigned id, const void *job, int node, bool usage);
+int  root_survey(void *host, unsigned id, const void *job, int node, unsigned what);
+/* Those of this host are there (stacker.h). */
+void root_survey_stacks(void *host, const struct stack_ask *ask, const char *data, size_t len);
 void root_survey_stop(void *host, unsigned id);
 /* A server has answered: 0, or -1 and e.  It is lost. */
 int  root_survey_take(struct root *r, unsigned id, int position, const char *payload,

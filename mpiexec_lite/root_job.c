@@ -206,6 +206,7 @@ int root_job_init(struct root_job *j, struct err *e)
 
 void root_job_close(struct root_job *j)
 {
+    root_stacks_drop(j);
     crew_clear(&j->crew);
     for (size_t a = 0; j->number && a < j->bundle.plan.napps; a++) {
         if (j->programs)

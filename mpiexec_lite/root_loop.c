@@ -153,8 +153,10 @@ static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
     (void)loop;
     (void)revents;
     places_flush(&r->places);
-    TAILQ_FOREACH(j, &r->jobs, in_root)
+    TAILQ_FOREACH(j, &r->jobs, in_root) {
+        root_stacks_before_end(j, now);
         launch_tick(&j->launch, now);
+    }
     root_start_asked(r);
     root_foreign_follow(r);
     root_jobs_follow(r);
@@ -200,8 +202,7 @@ static void take_signal(struct root *r, int signo)
 
     switch (signo) {
     case SIGQUIT:
-        node_report(&r->node);
-        root_send_all(r, "tell-states");
+        root_report(r);
         break;
     case SIGTSTP:                /* an orphaned group ignores TSTP */
         TAILQ_FOREACH(j, &r->jobs, in_root)

@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+enum { STACKS = FACT_STACKS | FACT_THREADS };
+
 struct root_survey {
     TAILQ_ENTRY(root_survey) in_root;
     unsigned id;
@@ -48,17 +50,28 @@ void root_surveys_clear(struct root *r)
 
 /* --- what is said ------------------------------------------------------ */
 
+static bool is_at(const struct root_job *j, int rank, int position)
+{
+    return rank >= 0 && rank < j->launch.size &&
+           j->root->positions[placement_node(&j->bundle.place, rank)] == position;
+}
+
 static int take_rank(struct root_job *j, unsigned id, int position, const struct census *x,
                      struct err *e)
 {
     struct root *r = j->root;
     struct fact_seen seen = { x->pid, rank_lives_as(x->pid, x->pmi) };
 
-    if (x->index < 0 || x->index >= j->launch.size ||
-        r->positions[placement_node(&j->bundle.place, x->index)] != position)
+    if (!is_at(j, x->index, position))
         return err_set(e, ERR_INVALID_ARG, "surveyed: rank %d is not there", x->index);
     ext_seen(r->ext, id, x->index, &seen, x->used ? &x->usage : NULL);
     return 0;
+}
+
+static void take_stack(struct root_job *j, unsigned id, int position, const struct census *x)
+{
+    if (is_at(j, x->index, position))
+        ext_seen_stack(j->root->ext, id, x->index, x->kind == CENSUS_STACK, x->text, x->text_len);
 }
 
 /* The records of one server.  0, or -1 and e. */
@@ -73,8 +86,10 @@ static int take(struct root_job *j, unsigned id, int position, const char *data,
     while ((got = census_next(&data, &len, &x, e)) > 0) {
         if (x.kind == CENSUS_RANK && take_rank(j, id, position, &x, e) < 0)
             return -1;
+        if (x.kind == CENSUS_STACK || x.kind == CENSUS_NO_STACK)
+            take_stack(j, id, position, &x);
         if (x.kind == CENSUS_PROGRAM && x.index >= 0)
-            root_facts_program(j, (size_t)x.index, x.path, x.path_len);
+            root_facts_program(j, (size_t)x.index, x.text, x.text_len);
         if (x.kind == CENSUS_SERVER)
             ext_seen_server(r->ext, id, node, x.usage.rss);
     }
@@ -120,7 +135,8 @@ void root_survey_lost(struct root *r, int position)
 
 /* --- what is asked ----------------------------------------------------- */
 
-static void send_survey(struct root *r, const struct root_survey *s, int position, bool usage)
+static void send_survey(struct root *r, const struct root_survey *s, int position,
+                        unsigned what)
 {
     struct remote *to = position < 0 ? NULL : remotes_towards(&r->below, position);
     struct msg m;
@@ -129,7 +145,7 @@ static void send_survey(struct root *r, const struct root_survey *s, int positio
     msg_start(&m, "survey");
     msg_int(&m, "id", s->id);
     msg_int(&m, "position", position);
-    msg_int(&m, "usage", usage);
+    msg_int(&m, "what", what);
     if (s->number)
         msg_int(&m, "number", s->number);
     if (position < 0)
@@ -137,6 +153,30 @@ static void send_survey(struct root *r, const struct root_survey *s, int positio
     else if (to && to->state == REMOTE_UP)
         link_message(to->link, LINK_CONTROL, &m, NULL, 0, NULL);
     msg_clear(&m);
+}
+
+void root_survey_stacks(void *host, const struct stack_ask *ask, const char *data, size_t len)
+{
+    struct root *r = host;
+    struct root_job *j = root_job_find(r, ask->number);
+    struct buf records = BUF_INIT;
+
+    if (j)
+        crew_stacks(&j->crew, data, len, &records);
+    root_survey_take(r, ask->id, 0, records.len ? buf_bytes(&records) : "", records.len, NULL);
+    buf_clear(&records);
+}
+
+/* Whether these of the ranks here will follow. */
+static bool ask_stacks(struct root_job *j, unsigned id, unsigned what)
+{
+    struct stack_ask ask = { .id = id, .number = j->number, .what = what };
+    pid_t *pids = what & STACKS ? calloc((size_t)j->crew.n + 1, sizeof *pids) : NULL;
+    size_t n = pids ? crew_pids(&j->crew, pids) : 0;
+    bool asked = n && stacker_ask(&j->root->stacker, &ask, pids, n) == 0;
+
+    free(pids);
+    return asked;
 }
 
 static void survey_here(struct root_job *j, unsigned id, bool usage)
@@ -167,16 +207,18 @@ static void await(struct root_job *j, struct root_survey *s, int node)
     }
 }
 
-int root_survey(void *host, unsigned id, const void *job, int node, bool usage)
+int root_survey(void *host, unsigned id, const void *job, int node, unsigned what)
 {
     struct root *r = host;
     struct root_job *j = (struct root_job *)(uintptr_t)job;
+    bool here = node < 0 || node == r->node.args.index;
     struct root_survey *s;
+    int far;
 
     if (j->recorded)
         return 0;
-    if (node < 0 || node == r->node.args.index)
-        survey_here(j, id, usage);
+    if (here)
+        survey_here(j, id, what & FACT_USAGE);
     s = calloc(1, sizeof *s);
     if (!s || !(s->awaited = calloc((size_t)r->servers, sizeof *s->awaited))) {
         free(s);
@@ -188,10 +230,16 @@ int root_survey(void *host, unsigned id, const void *job, int node, bool usage)
     TAILQ_INSERT_TAIL(&r->surveys, s, in_root);
     if (j->started)
         await(j, s, node);
+    far = s->left;
+    if (here && ask_stacks(j, id, what)) {
+        s->awaited[0] = true;
+        s->left++;
+    }
     if (!s->left) {
         drop(r, s);
         return 0;
     }
-    send_survey(r, s, node < 0 ? -1 : r->positions[node], usage);
+    if (far)
+        send_survey(r, s, node < 0 ? -1 : r->positions[node], what);
     return s->left;
 }

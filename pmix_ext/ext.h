@@ -81,9 +81,11 @@ struct ext_ops {
 /* Adds its commands to the server, which it is then a part of.  NULL and e. */
 struct ext *ext_new(struct server *s, const struct ext_ops *ops, void *host, struct err *e);
 /* Of a survey that the host was asked for (facts.h): a rank, usage NULL if that was not
- * wanted; the memory of the server itself, bytes; its end. */
+ * wanted; its stack, or why there is none; the memory of the server itself, bytes; its end. */
 void        ext_seen(struct ext *x, unsigned id, int rank, const struct fact_seen *seen,
                      const struct fact_usage *usage);
+void        ext_seen_stack(struct ext *x, unsigned id, int rank, bool there, const char *text,
+                           size_t len);
 void        ext_seen_server(struct ext *x, unsigned id, int node, uint64_t rss);
 void        ext_survey_over(struct ext *x, unsigned id);
 /* Before the server is freed, its connections are gone or go without it. */

@@ -63,7 +63,14 @@ struct fact_seen {
     pmix_proc_state_t state;
 };
 
-/* And, if that is wanted, what its process uses. */
+/* What it looks for besides. */
+enum {
+    FACT_USAGE = 1,              /* what processes use */
+    FACT_STACKS = 2,             /* where they are: the first thread of each */
+    FACT_THREADS = 4             /* and all others */
+};
+
+/* With FACT_USAGE. */
 enum { FACT_OP = 24 };
 struct fact_usage {
     uint64_t rss, vsize;         /* bytes */
@@ -93,8 +100,9 @@ struct fact_ops {
     /* Ask the servers of the nodes of a job (node -1: all) about its ranks there.  What
      * they say comes by ext_seen and ext_seen_server; of this server's own node before it
      * returns.  How many others are asked: ext_survey_over follows once all of them have
-     * answered or are lost, and not before this has returned; with 0 it does not. */
-    int  (*survey)(void *host, unsigned id, const void *job, int node, bool usage);
+     * answered or are lost, and not before this has returned; with 0 it does not.  what:
+     * FACT_..., ORed; stacks take time on every node, this one included. */
+    int  (*survey)(void *host, unsigned id, const void *job, int node, unsigned what);
     /* Nobody waits for its end any more. */
     void (*survey_stop)(void *host, unsigned id);
 };

@@ -9,6 +9,12 @@
 #define LITE_PROC_OPS   "lite.proc.ops"
 #define LITE_OP         "lite.op"        /* PMIX_STRING: "kvs-fence", ... */
 #define LITE_OP_TIME    "lite.op.time"   /* PMIX_DOUBLE: for how long, seconds */
+/* Likewise, where each rank is: PMIX_PROCID, and one of the next two.  The second key is of
+ * all threads, with an empty line between their stacks. */
+#define LITE_PROC_STACKS   "lite.proc.stacks"
+#define LITE_THREAD_STACKS "lite.proc.threads"
+#define LITE_STACK      "lite.stack"     /* PMIX_STRING: a frame a line, the outermost first */
+#define LITE_STACK_WHY  "lite.stack.why" /* PMIX_STRING: why there is none */
 /* In PMIX_QUERY_NAMESPACE_INFO. */
 #define LITE_JOB_STATE  "lite.job.state" /* PMIX_JOB_STATE */
 #define LITE_JOB_BEGAN  "lite.job.began" /* PMIX_TIME */

@@ -96,8 +96,8 @@ struct query_key {
     pmix_data_type_t  type;      /* of the answer, or of each element */
     enum query_each   each;
     unsigned          takes;     /* OR of qualifiers that mean something for it */
-    bool              all_jobs, local, survey, usage;    /* where no job, no node is named;
-                                    what it needs */
+    bool              all_jobs, local, survey;   /* where no job, no node is named; it needs one */
+    unsigned          what;      /* of that, FACT_...: what else it needs */
     /* 0, or why it cannot be answered for what is selected.  NULL: it always can. */
     pmix_status_t   (*check)(struct ext *x, const struct selection *sel);
     /* ONCE: fill the value. */

@@ -16,12 +16,12 @@ void cursor_clear(struct query_cursor *c)
     *c = (struct query_cursor){ .row = NULL };
 }
 
-bool cursor_needs(const char *key, bool *usage)
+bool cursor_needs(const char *key, unsigned *what)
 {
     const struct query_key *row = query_key(key);
     const struct info_key *info = row ? NULL : info_key(key);
 
-    *usage = row && row->usage;
+    *what = row ? row->what : 0;
     return (row && row->survey) || (info && info->seen);
 }
 

@@ -19,8 +19,8 @@ struct query_cursor {
     struct element    now;
 };
 
-/* Whether the key needs a survey, and one with usage. */
-bool cursor_needs(const char *key, bool *usage);
+/* Whether the key needs a survey, and one of what else (FACT_...). */
+bool cursor_needs(const char *key, unsigned *what);
 /* Qualifiers that mean something for a key; 0: it is not known. */
 unsigned cursor_takes(const char *key);
 /* Select what the key is about.  0, or why it cannot be answered; to be cleared either

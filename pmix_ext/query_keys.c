@@ -318,6 +318,47 @@ static int add_op(struct ext *x, const struct element *of, struct buf *out, stru
     return add_infos(PMIX_PROC_INFO_ARRAY, infos, n, out, e);
 }
 
+/* Where a rank is, or why that cannot be said.  all: each of its threads. */
+static int add_where(struct ext *x, const struct element *of, bool all, struct buf *out,
+                     struct err *e)
+{
+    const struct survey *s = of->job->survey;
+    const struct seen_stack *seen = s && s->stacks ? &s->stacks[of->rank] : NULL;
+    const char *why = "its node has not answered";
+    pmix_info_t infos[2] = { { .key = "" } };
+    pmix_proc_t proc = { .nspace = "" };
+    struct fact_rank r = look(x, of);
+    bool there = seen && seen->there && seen->text && !r.ended;
+    char *text, *end;
+    int got;
+
+    if (r.ended)
+        why = "it has ended";
+    else if (seen && seen->text)
+        why = seen->text;
+    text = strdup(there ? seen->text : why);
+    if (!text)
+        return err_set(e, ERR_NOMEM, "no memory for a stack");
+    if (there && !all && (end = strstr(text, "\n\n")))
+        *end = '\0';
+    set_proc(&proc, of);
+    begin(&infos[0], PMIX_PROCID, PMIX_PROC)->value.data.proc = &proc;
+    begin(&infos[1], there ? LITE_STACK : LITE_STACK_WHY, PMIX_STRING)->value.data.string = text;
+    got = add_infos(PMIX_PROC_INFO_ARRAY, infos, 2, out, e);
+    free(text);
+    return got;
+}
+
+static int add_stack(struct ext *x, const struct element *of, struct buf *out, struct err *e)
+{
+    return add_where(x, of, false, out, e);
+}
+
+static int add_stacks(struct ext *x, const struct element *of, struct buf *out, struct err *e)
+{
+    return add_where(x, of, true, out, e);
+}
+
 /* --- a node ------------------------------------------------------------ */
 
 struct memory { double sum, min, max, server; int n; };
@@ -443,15 +484,18 @@ const struct query_key query_keys[] = {
       .takes = Q_ATTRIBUTES, .add = add_function },
     { PMIX_QUERY_MEMORY_USAGE, .type = PMIX_INFO, .each = EACH_NODE,
       .takes = Q_NSPACE | Q_NODES | Q_AVERAGE | Q_MINMAX, .all_jobs = true, .survey = true,
-      .usage = true, .add = add_memory },
+      .what = FACT_USAGE, .add = add_memory },
     { PMIX_TIME_REMAINING, ONCE(PMIX_UINT32, Q_NSPACE, get_remaining) },
     { PMIX_QUERY_NUM_PSETS, ONCE(PMIX_SIZE, 0, query_pset_count) },
     { PMIX_QUERY_PSET_NAMES, ONCE(PMIX_STRING, 0, query_pset_names) },
     { PMIX_QUERY_PSET_MEMBERSHIP, RANKS(PMIX_PROC, Q_PSET, add_member), .all_jobs = true,
       .check = query_pset_check },
     { PMIX_QUERY_NUM_GROUPS, ONCE(PMIX_SIZE, 0, get_none) },
-    { LITE_PROC_STATS, RANKS(PMIX_PROC_STATS, 0, add_stats), .survey = true, .usage = true },
-    { LITE_PROC_OPS, RANKS(PMIX_INFO, 0, add_op), .survey = true, .usage = true },
+    { LITE_PROC_STATS, RANKS(PMIX_PROC_STATS, 0, add_stats), .survey = true, .what = FACT_USAGE },
+    { LITE_PROC_STACKS, RANKS(PMIX_INFO, 0, add_stack), .survey = true, .what = FACT_STACKS },
+    { LITE_THREAD_STACKS, RANKS(PMIX_INFO, 0, add_stacks), .survey = true,
+      .what = FACT_STACKS | FACT_THREADS },
+    { LITE_PROC_OPS, RANKS(PMIX_INFO, 0, add_op), .survey = true, .what = FACT_USAGE },
     { PMIX_QUERY_QUEUE_LIST, NOT_OURS },
     { PMIX_QUERY_QUEUE_STATUS, NOT_OURS },
     { PMIX_QUERY_ALLOC_STATUS, NOT_OURS },

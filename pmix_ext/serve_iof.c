@@ -238,7 +238,7 @@ static enum outcome await(struct request *rq, struct pull *p, struct err *e)
     struct info_of job;
 
     if (info_of_job(x, p->nspace, &job))
-        p->begun = survey_new(x, &job.job, -1, false, BEGIN, on_begun, p, e);
+        p->begun = survey_new(x, &job.job, -1, 0, BEGIN, on_begun, p, e);
     if (p->begun && !p->begun->over && (p->asks = request_park(rq, NULL, e)))
         return PARKED;
     survey_free(p->begun);

@@ -20,7 +20,7 @@ enum { RESULTS_OUT = 1 };
 struct wanted {                          /* a survey that some keys need */
     struct fact_job job;
     int  node;
-    bool usage;
+    unsigned what;
     struct survey *survey;               /* owned */
 };
 
@@ -246,20 +246,20 @@ static const struct parts_ops entries = { next_entry, asking_free };
 
 /* --- surveys ----------------------------------------------------------- */
 
-static int want(struct asking *a, const struct fact_job *job, int node, bool usage)
+static int want(struct asking *a, const struct fact_job *job, int node, unsigned what)
 {
     struct wanted *w = a->wanted;
 
     for (size_t i = 0; i < a->nwanted; i++)
         if (w[i].job.of == job->of) {
-            w[i].usage |= usage;
+            w[i].what |= what;
             w[i].node = w[i].node == node ? node : -1;
             return 0;
         }
     w = reallocarray(w, a->nwanted + 1, sizeof *w);
     if (!w)
         return -1;
-    w[a->nwanted++] = (struct wanted){ .job = *job, .node = node, .usage = usage };
+    w[a->nwanted++] = (struct wanted){ .job = *job, .node = node, .what = what };
     a->wanted = w;
     return 0;
 }
@@ -267,14 +267,14 @@ static int want(struct asking *a, const struct fact_job *job, int node, bool usa
 static int want_for(struct asking *a, const struct selection *sel, const char *key)
 {
     struct query_cursor c;
-    bool usage;
+    unsigned what;
     int rc = 0;
 
-    if (!cursor_needs(key, &usage) || (sel->given & Q_SUPPORTED))
+    if (!cursor_needs(key, &what) || (sel->given & Q_SUPPORTED))
         return 0;
     if (cursor_select(&c, a, sel, key) == PMIX_SUCCESS)
         for (size_t i = 0; rc == 0 && i < c.sel.njobs; i++)
-            rc = want(a, &c.sel.jobs[i].job, select_one_node(&c.sel), usage);
+            rc = want(a, &c.sel.jobs[i].job, select_one_node(&c.sel), what);
     cursor_clear(&c);
     return rc;
 }
@@ -312,7 +312,7 @@ static int survey_all(struct asking *a, struct err *e)
     for (size_t i = 0; i < a->nwanted; i++) {
         struct wanted *w = &a->wanted[i];
 
-        w->survey = survey_new(a->session->ext, &w->job, w->node, w->usage, limit, survey_done,
+        w->survey = survey_new(a->session->ext, &w->job, w->node, w->what, limit, survey_done,
                                a, e);
         if (!w->survey)
             return -1;

@@ -17,6 +17,9 @@ void survey_free(struct survey *s)
         x->ops.facts->survey_stop(x->host, s->id);
     after_stop(&s->limit);
     TAILQ_REMOVE(&x->surveys, s, in_ext);
+    for (int i = 0; s->stacks && i < s->size; i++)
+        free(s->stacks[i].text);
+    free(s->stacks);
     free(s->nspace);
     free(s->ranks);
     free(s->usage);
@@ -24,8 +27,9 @@ void survey_free(struct survey *s)
     free(s);
 }
 
-static int make_room(struct survey *s, const char *nspace, bool usage)
+static int make_room(struct survey *s, const char *nspace, unsigned what)
 {
+    bool usage = what & FACT_USAGE, stacks = what & (FACT_STACKS | FACT_THREADS);
     struct fact_node node;
 
     while (s->ext->ops.facts->node(s->ext->host, (int)s->nnodes, &node))
@@ -34,7 +38,9 @@ static int make_room(struct survey *s, const char *nspace, bool usage)
     s->ranks = calloc((size_t)s->size, sizeof *s->ranks);
     s->usage = usage ? calloc((size_t)s->size, sizeof *s->usage) : NULL;
     s->servers = usage ? calloc(s->nnodes + 1, sizeof *s->servers) : NULL;
-    return s->nspace && s->ranks && (!usage || (s->usage && s->servers)) ? 0 : -1;
+    s->stacks = stacks ? calloc((size_t)s->size, sizeof *s->stacks) : NULL;
+    return s->nspace && s->ranks && (!usage || (s->usage && s->servers)) &&
+           (!stacks || s->stacks) ? 0 : -1;
 }
 
 /* Nothing more will come.  who may free s. */
@@ -54,7 +60,7 @@ static void on_limit(void *who)
     finish(s);
 }
 
-struct survey *survey_new(struct ext *x, const struct fact_job *job, int node, bool usage,
+struct survey *survey_new(struct ext *x, const struct fact_job *job, int node, unsigned what,
                           double seconds, void (*done)(void *who), void *who, struct err *e)
 {
     struct survey *s = calloc(1, sizeof *s);
@@ -66,12 +72,12 @@ struct survey *survey_new(struct ext *x, const struct fact_job *job, int node, b
     *s = (struct survey){ .ext = x, .id = ++x->survey_id, .size = job->size, .done = done,
                           .who = who, .over = true };
     TAILQ_INSERT_TAIL(&x->surveys, s, in_ext);
-    if (make_room(s, job->nspace, usage) < 0) {
+    if (make_room(s, job->nspace, what) < 0) {
         survey_free(s);
         err_set(e, ERR_NOMEM, "no memory for a survey of %d ranks", job->size);
         return NULL;
     }
-    s->over = x->ops.facts->survey(x->host, s->id, job->of, node, usage) == 0;
+    s->over = x->ops.facts->survey(x->host, s->id, job->of, node, what) == 0;
     if (!s->over && seconds > 0)
         after_start(&s->limit, x, seconds, on_limit, s);
     return s;
@@ -97,6 +103,17 @@ void ext_seen(struct ext *x, unsigned id, int rank, const struct fact_seen *seen
     s->ranks[rank] = *seen;
     if (s->usage && usage)
         s->usage[rank] = *usage;
+}
+
+void ext_seen_stack(struct ext *x, unsigned id, int rank, bool there, const char *text, size_t len)
+{
+    struct survey *s = find(x, id);
+    struct seen_stack *to = s && s->stacks && rank >= 0 && rank < s->size ? &s->stacks[rank] : NULL;
+
+    if (!to || to->text)
+        return;
+    to->text = strndup(text, len);
+    to->there = there;
 }
 
 void ext_seen_server(struct ext *x, unsigned id, int node, uint64_t rss)

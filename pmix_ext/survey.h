@@ -21,6 +21,11 @@ struct survey {
     struct fact_seen *ranks;             /* by rank */
     struct fact_usage *usage;            /* by rank; NULL: was not wanted */
     uint64_t         *servers;           /* bytes of memory, by node; NULL: likewise */
+    struct seen_stack {
+        char *text;                      /* owned; as in calltree.h, or why there is none; NULL:
+                                            its node has not said */
+        bool  there;                     /* it is a stack */
+    }                *stacks;            /* by rank; NULL: were not wanted */
     int               size;
     size_t            nnodes;
     bool              over, late;        /* late: its time came before its end */
@@ -30,10 +35,10 @@ struct survey {
 };
 TAILQ_HEAD(surveys, survey);
 
-/* Ask about a job's ranks (node -1: on all its nodes) and, usage, what they use.  done is
+/* Ask about a job's ranks (node -1: on all its nodes) and what else (FACT_...).  done is
  * called once, when it is over, unless it is when this returns; seconds 0: no limit.  NULL
  * and e. */
-struct survey *survey_new(struct ext *x, const struct fact_job *job, int node, bool usage,
+struct survey *survey_new(struct ext *x, const struct fact_job *job, int node, unsigned what,
                           double seconds, void (*done)(void *who), void *who, struct err *e);
 void survey_free(struct survey *s);      /* NULL is fine */
 

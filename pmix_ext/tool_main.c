@@ -61,6 +61,17 @@ static const struct tool_option top_options[] = {
     { NULL, 0, NULL, NULL }
 };
 
+static const struct tool_option stack_options[] = {
+    { "all-threads", OPT_THREADS, NULL, "All threads of each rank, and not only the first." },
+    { "functions", OPT_FUNCTIONS, NULL, "Functions only: ranks on different lines of one are "
+                                        "together." },
+    { "samples", OPT_COUNT, "N", "Look N times and show all that was seen (default: 1)." },
+    { "interval", OPT_DELAY, "SECONDS", "Time between samples (default: 0.1)." },
+    { "dot", OPT_DOT, NULL, "Print the tree as a graph, for graphviz." },
+    { "svg", OPT_SVG, NULL, "The same as a picture (needs graphviz)." },
+    { NULL, 0, NULL, NULL }
+};
+
 #define JOBS "NSPACE is a job's name, RANKS are like 0,3-5, or * (all), or @node (those of the " \
              "launcher's node); without them it is all ranks of the only job."
 
@@ -94,6 +105,9 @@ const struct tool_command tool_commands[] = {
       TOOL_WORDS | TOOL_ALONE, tool_spawn },
     { "top", "[NSPACE]", "Watch ranks: state, cpu, memory, and the PMI command that each waits "
                          "in.", NULL, top_options, 0, 1, 0, tool_top },
+    { "stack", "[NSPACE[:RANKS]]", "Show where ranks are: their stacks, merged into one tree.",
+      JOBS " Each process is stopped for some milliseconds, one that is stopped stays so. It ends "
+      "with 1 where no rank has a stack.", stack_options, 0, 1, 0, tool_stack },
     { "keys", "", "List the keys that this server answers.", NULL, NULL, 0, 0, 0, tool_keys },
     { "attributes", "[FUNCTION]", "List the attributes that this server supports, by function "
                                   "(PMIx_Spawn, ...).", NULL, NULL, 0, 1, 0, tool_attributes },

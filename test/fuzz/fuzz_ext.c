@@ -235,10 +235,13 @@ static void survey(struct world *w, bool over)
 
     if (over)
         h->survey = 0;
-    if (over)
+    if (over) {
         ext_survey_over(h->ext, id);
-    else
+    } else {
         ext_seen(h->ext, id, 1, &seen, &usage);
+        ext_seen_stack(h->ext, id, 1, true, "main\n\nside\n", 11);
+        ext_seen_stack(h->ext, id, 2, false, "traced", 6);
+    }
 }
 
 static void end_job(struct world *w)

@@ -432,7 +432,7 @@ def ps_all_bounded():
     def records():
         r = tool.call("pmix-query", queries=[query("lite.jobs.ended")])
         return results(r)[0][2].split(",")
-    wait_for(lambda: names[-1] in records() and len(records()) == 64, "the latest")
+    wait_for(lambda: names[-1] in records() and len(records()) == 16, "the latest")
     need(set(records()) <= set(names) and names[0] not in records(), "the first are forgotten")
     r = tool.call("pmix-query", queries=[query("pmix.qry.jst", qualifiers=[
         info("pmix.nspace", "STRING", names[0])])])

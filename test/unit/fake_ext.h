@@ -96,13 +96,13 @@ static inline void op_rank(void *host, const void *job, int rank, struct fact_ra
     *out = (struct fact_rank){ .pid = 1000 + rank, .state = PMIX_PROC_STATE_RUNNING };
 }
 
-static inline int op_survey(void *host, unsigned id, const void *job, int node, bool usage)
+static inline int op_survey(void *host, unsigned id, const void *job, int node, unsigned what)
 {
     struct host *h = host;
 
     (void)job;
     (void)node;
-    (void)usage;
+    (void)what;
     h->survey = h->asks ? id : 0;
     return h->asks;
 }

@@ -15,7 +15,9 @@ static const struct census rows[] = {
       .usage = { .rss = (uint64_t)1 << 40, .vsize = UINT64_MAX, .cpu = 12345678901, .threads = 65,
                  .priority = -20, .processor = 300, .state = 'D', .op = "info-getnodeattr",
                  .op_time = 86400000 } },
-    { .kind = CENSUS_PROGRAM, .index = 3, .path = "/a b/;", .path_len = 6 },
+    { .kind = CENSUS_PROGRAM, .index = 3, .text = "/a b/;", .text_len = 6 },
+    { .kind = CENSUS_STACK, .index = 5, .pid = 77, .text = "main\na at b.c:1\n", .text_len = 16 },
+    { .kind = CENSUS_NO_STACK, .index = 6, .pid = 78, .text = "", .text_len = 0 },
     { .kind = CENSUS_SERVER, .used = true, .usage = { .rss = 5000000, .state = 'R' } },
 };
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -47,8 +49,8 @@ static void test_round_trip(void **state)
         assert_int_equal(x.pmi, rows[i].pmi);
         assert_int_equal(x.used, rows[i].used);
         assert_memory_equal(&x.usage, &rows[i].usage, sizeof x.usage);
-        assert_int_equal(x.path_len, rows[i].path_len);
-        assert_true(!x.path_len || !memcmp(x.path, rows[i].path, x.path_len));
+        assert_int_equal(x.text_len, rows[i].text_len);
+        assert_true(!x.text_len || !memcmp(x.text, rows[i].text, x.text_len));
     }
     assert_int_equal(census_next(&at, &len, &x, &e), 0);
     buf_clear(&b);
@@ -66,7 +68,7 @@ static void read_all(const char *data, size_t n)
 
     memcpy(copy, data, n);
     while ((got = census_next(&at, &n, &x, &e)) > 0)
-        assert_true(x.kind <= CENSUS_SERVER && (unsigned)x.pmi <= PMI_DONE && x.pid >= 0 &&
+        assert_true(x.kind <= CENSUS_NO_STACK && (unsigned)x.pmi <= PMI_DONE && x.pid >= 0 &&
                     strlen(x.usage.op) < sizeof x.usage.op);
     assert_true(got == 0 || e.code);
     free(copy);

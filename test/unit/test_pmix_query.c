@@ -275,6 +275,40 @@ static void test_survey(void **state)
     stop(h);
 }
 
+#define STRING_ "\"type\":\"PMIX_STRING\",\"value\":"
+
+/* A rank has one stack, which may have several threads; who has none says why. */
+static void test_survey_stacks(void **state)
+{
+    struct host *h = start(4, 2, 2, 1);
+    char *text;
+
+    (void)state;
+    h->asks = 2;
+    say(h, "cmd=pmix-query;thrid=2;queries=[{\"keys\":[\"lite.proc.stacks\",\"lite.proc.threads\"],"
+        "\"qualifiers\":[" NSPACE("j") "]}];",
+        true);
+    assert_int_equal(h->sent.len, 0);
+    ext_seen_stack(h->ext, h->survey, 0, true, "main\nf\n\nside\n and more", 13);
+    ext_seen_stack(h->ext, h->survey, 0, true, "twice", 5);
+    ext_seen_stack(h->ext, h->survey, 1, false, "it is traced", 12);
+    ext_seen_stack(h->ext, h->survey, 4, true, "none", 4);
+    ext_seen_stack(h->ext, h->survey, -1, true, "none", 4);
+    ext_survey_over(h->ext, h->survey);
+    h->survey = 0;
+    text = frame(h);
+    assert_non_null(text);
+    assert_non_null(strstr(text, "\"lite.stack\"," STRING_ "\"main\\u000af\"}"));
+    assert_non_null(strstr(text, "\"lite.stack\"," STRING_ "\"main\\u000af\\u000a\\u000a"
+                                 "side\\u000a\"}"));
+    assert_non_null(strstr(text, "\"lite.stack.why\"," STRING_ "\"it is traced\""));
+    assert_non_null(strstr(text, "\"value\":\"its node has not answered\""));
+    assert_null(strstr(text, "none"));
+    assert_null(strstr(text, "twice"));
+    free(text);
+    stop(h);
+}
+
 static void test_survey_time_limit(void **state)
 {
     struct host *h = start(2, 2, 1, 1);
@@ -503,6 +537,7 @@ int main(void)
         cmocka_unit_test(test_cases), cmocka_unit_test(test_large),
         cmocka_unit_test(test_turns), cmocka_unit_test(test_large_unnamed),
         cmocka_unit_test(test_large_cut), cmocka_unit_test(test_survey),
+        cmocka_unit_test(test_survey_stacks),
         cmocka_unit_test(test_survey_time_limit), cmocka_unit_test(test_survey_job_ends),
         cmocka_unit_test(test_tables), cmocka_unit_test(test_page_commands),
         cmocka_unit_test(test_page_keys),
