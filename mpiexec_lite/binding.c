@@ -22,7 +22,7 @@ static int no_memory(struct err *e)
 
 /* --- what is asked for ------------------------------------------------- */
 
-static const char *bind_text(const struct binding_request *q)
+const char *binding_text(const struct binding_request *q)
 {
     if (q->app->bind)
         return q->app->bind;
@@ -33,7 +33,7 @@ static const char *bind_text(const struct binding_request *q)
 static int read_wanted(struct wanted *w, const struct binding_request *q, struct err *e)
 {
     const struct map_options *m = &q->plan->map;
-    const char *bind = bind_text(q);
+    const char *bind = binding_text(q);
 
     *w = (struct wanted){ .listed = m->cpus != NULL };
     if (m->cpus && !cpus_read(m->cpus, &w->only))
@@ -101,17 +101,18 @@ static int choose(struct binding *b, const struct topo *t, const struct wanted *
     struct taken_by others;
     struct map_request m = { .bind = &w->bind, .map = &w->map, .busy = &others.all, .n = q->n,
                              .each = q->plan->map.each, .in_order = q->plan->map.in_order };
-    int lock = taken_begin(), rc;
+    struct cpus none = { 0 }, *ours = q->taken ? &q->taken->cpus : &none;
+    int lock = q->taken ? taken_begin() : -1, rc;
 
     taken_look(q->jobid, &others);
     rc = mapper_seats(t, &m, &b->seats, e);
     for (size_t i = 0; rc == 0 && i < b->seats.n; i++)
-        cpus_join(&q->taken->cpus, &b->seats.sets[i]);
-    if (rc == 0)
-        taken_add(q->taken, q->jobid, &q->taken->cpus);
+        cpus_join(ours, &b->seats.sets[i]);
+    if (rc == 0 && q->taken)
+        taken_add(q->taken, q->jobid, ours);
     taken_end(lock);
     if (rc == 0)
-        rc = note_shared(&q->taken->cpus, &others, notes, e);
+        rc = note_shared(ours, &others, notes, e);
     if (rc == 0 && b->seats.crowded && !q->crowd_wanted)
         rc = note_crowd(&b->seats, q->n, notes, e);
     return rc;
@@ -270,7 +271,7 @@ int binding_make(struct binding *b, struct topo_here *here, const struct binding
     if (needs_topology(&w, m) && !(b->topo = topo_here(here, needs_devices(&w, m), e)))
         return -1;
     if (w.bind.kind != SPEC_NONE && choose_of_list(b, b->topo, &w, q, notes, e) < 0)
-        return err_context(e, "%.60s", bind_text(q) ? bind_text(q) : "-cpu-list");
+        return err_context(e, "%.60s", binding_text(q) ? binding_text(q) : "-cpu-list");
     if (set_memory(b, b->topo, &w.memory, e) < 0)
         return -1;
     return set_gpus(b, b->topo, m->gpus, q->n, e);

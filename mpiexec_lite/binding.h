@@ -35,9 +35,12 @@ struct binding_request {                 /* all borrowed */
     int                n;                /* processes of the job on this node */
     const char        *jobid;
     bool               crowd_wanted;     /* more processes than processors need no word */
-    struct taken      *taken;            /* what the job has already; more is added */
+    struct taken      *taken;            /* what the job has already; more is added.  NULL: it
+                                            only asks, and takes nothing */
 };
 
+/* What says how they are bound: the block, the host or the job; NULL: nothing does. */
+const char *binding_text(const struct binding_request *q);
 /* 0, or -1 and e: it cannot be had; b is to be cleared either way.  notes: lines for the
  * user are added. */
 int  binding_make(struct binding *b, struct topo_here *here, const struct binding_request *q,

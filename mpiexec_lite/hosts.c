@@ -207,6 +207,8 @@ static int add_node(struct hosts *h, const char *name, bool local, uint32_t *pla
         return no_memory(e);
     n->slots = 0;
     n->local = local;
+    n->said = h->said;
+    n->line = h->line;
     *place = (uint32_t)h->plan->nhosts;
     if (local)
         h->local = h->plan->nhosts;

@@ -33,6 +33,7 @@ struct hosts {               /* nodes being put together */
     size_t       local;      /* 1 + the node that is our own host; 0: none yet */
     size_t       fixed;      /* slots of the first so many nodes change no more */
     bool         skip_local; /* leave out our own host from now on */
+    int          said, line; /* for what is added: members of struct host */
 
     uint32_t    *index;      /* owned; hash by name of 1 + node */
     size_t       size;       /* of index: 0 or a power of two */

@@ -345,9 +345,12 @@ static int add_lines(struct hosts *h, char *rest, const char *file, struct err *
 {
     char *line;
 
-    for (int number = 1; (line = strsep(&rest, "\n")); number++)
+    for (int number = 1; (line = strsep(&rest, "\n")); number++) {
+        h->line = number;
         if (add_line(h, line, e) < 0)
             return err_context(e, "%.100s, line %d", file, number);
+    }
+    h->line = 0;
     return 0;
 }
 

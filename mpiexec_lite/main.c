@@ -1,12 +1,15 @@
 /* main.c - mpiexec_lite: read the command line, fork the root, be its front end. */
 #include "mpiexec_lite/alloc.h"
+#include "mpiexec_lite/check.h"
 #include "mpiexec_lite/child.h"
 #include "mpiexec_lite/env.h"
+#include "mpiexec_lite/explain.h"
 #include "mpiexec_lite/front.h"
 #include "mpiexec_lite/hook_host.h"
 #include "mpiexec_lite/launch.h"
 #include "mpiexec_lite/mpir.h"
 #include "mpiexec_lite/naming_start.h"
+#include "mpiexec_lite/node_runs.h"
 #include "mpiexec_lite/opts.h"
 #include "mpiexec_lite/provider_host.h"
 #include "mpiexec_lite/providers.h"
@@ -101,8 +104,7 @@ static int find_programs(const struct plan *p, const struct placement *place, ch
  * give; on a lone host it is processors that count, and a person is told. */
 static int check_crowd(const struct plan *p, const struct placement *place)
 {
-    bool refused = p->oversubscribe == OVERSUBSCRIBE_NO ||
-                   (p->in_allocation && p->oversubscribe == OVERSUBSCRIBE_USUAL);
+    bool refused = place_is_limited(p);
     struct err e = { 0 };
     char text[80];
     int usable;
@@ -209,19 +211,27 @@ static int open_file(const char *name, struct err *e)
 /* "(HOST:0,1,2)" for each host that has ranks. */
 static int print_rank_map(const struct plan *p, const struct placement *place)
 {
-    for (size_t i = 0; i < p->nhosts; i++) {
-        int *ranks, n = placement_ranks(place, (int)i, &ranks);
+    struct node_runs by_node = { 0 };
 
-        if (n > 0)
-            printf("(%s:", p->hosts[i].name);
-        for (int k = 0; k < n; k++)
-            printf(k ? ",%d" : "%d", ranks[k]);
-        if (n > 0)
-            puts(")");
-        free(ranks);
-        if (n < 0)
-            return complain("no memory", EXIT_LAUNCHER);
+    if (node_runs_init(&by_node, place, p->nhosts) < 0) {
+        node_runs_clear(&by_node);
+        return complain("no memory", EXIT_LAUNCHER);
     }
+    for (size_t i = 0; i < p->nhosts; i++) {
+        char before = ':';
+
+        if (by_node.first[i] == by_node.first[i + 1])
+            continue;
+        printf("(%s", p->hosts[i].name);
+        for (size_t at = by_node.first[i]; at < by_node.first[i + 1]; at++) {
+            const struct run *r = &place->runs[by_node.order[at]];
+
+            for (int k = 0; k < r->n; k++, before = ',')
+                printf("%c%d", before, r->first + k);
+        }
+        puts(")");
+    }
+    node_runs_clear(&by_node);
     return 0;
 }
 
@@ -270,6 +280,20 @@ static int run_plan(struct plan *p, int *signo)
     return status;
 }
 
+/* -explain, -check: told on stdout, and nothing is run. */
+static int answer(const struct plan *p, const struct said *said)
+{
+    struct err e = { 0 };
+    int status = p->inquiry == INQUIRY_CHECK ? check_run(p, environ, stdout, &e)
+                                             : explain_run(p, said, environ, stdout, &e);
+
+    if (e.code)
+        return complain(e.text, status);
+    if (fflush(stdout) || ferror(stdout))
+        return complain_of("write to stdout", strerror(errno), EXIT_LAUNCHER);
+    return status;
+}
+
 /* End as the signal would have ended us, so that a shell sees why. */
 static void end_by(int signo)
 {
@@ -286,6 +310,7 @@ static void end_by(int signo)
 int main(int argc, char **argv)
 {
     struct plan plan;
+    struct said said = { 0 };
     struct err e = { 0 };
     int status = EXIT_SUCCESS, signo = 0;
     enum opts_result what;
@@ -296,11 +321,14 @@ int main(int argc, char **argv)
         return provider_host_run(argv[2]);
     if (argc == 2 && !strcmp(argv[1], "--host-providers"))
         return hook_host_run();
-    what = opts_parse(&plan, argc, argv, environ, stdout, &e);
+    what = opts_parse_noting(&plan, explain_is_asked(argv) ? &said : NULL, argc, argv, environ,
+                             stdout, &e);
     for (size_t i = 0; i < plan.warnings.n; i++)
         complain(plan.warnings.v[i], 0);
     if (what == OPTS_USAGE || what == OPTS_FAILED)
         status = complain(e.text, what == OPTS_USAGE ? EXIT_USAGE : EXIT_LAUNCHER);
+    else if (what == OPTS_RUN && plan.inquiry)
+        status = answer(&plan, &said);
     else if (what == OPTS_RUN && plan.allocate)
         status = alloc_run(&plan, argv, &e) < 0 ? complain(e.text, EXIT_LAUNCHER) : 0;
     else if (what == OPTS_RUN)
@@ -309,6 +337,7 @@ int main(int argc, char **argv)
         status = complain_of("write to stdout", strerror(errno), EXIT_LAUNCHER);
     if (signo && !plan.alloc)            /* salloc does not tell its command's signal */
         end_by(signo);
+    said_clear(&said);
     plan_clear(&plan);
     return signo ? 128 + signo : status;
 }

@@ -124,7 +124,7 @@ int opts_apply(struct reader *r, const struct option *o, char *const *arg, struc
 {
     int rc = claim_setting(r, o, e);
 
-    return rc > 0 ? o->set(r, o, arg, e) : rc;
+    return rc > 0 && (rc = opts_note(r, o, arg, e)) == 0 ? o->set(r, o, arg, e) : rc;
 }
 
 static int read_option(struct reader *r, struct err *e)
@@ -144,9 +144,11 @@ static int read_option(struct reader *r, struct err *e)
     if (take_values(r, o, equals ? equals + 1 : NULL, arg, e) < 0)
         return err_context(e, "%.*s", shown(word), word);
     rc = claim_setting(r, o, e);
-    if (rc > 0 && (rc = o->set(r, o, arg, e)) < 0)
-        err_context(e, "%.*s", shown(word), word);
-    return rc;
+    if (rc <= 0)
+        return rc;
+    if (opts_note(r, o, arg, e) < 0 || o->set(r, o, arg, e) < 0)
+        return err_context(e, "%.*s", shown(word), word);
+    return 0;
 }
 
 static bool at_option(const struct reader *r)
@@ -193,6 +195,7 @@ static int read_between(struct reader *r, bool options, struct err *e)
     }
     if (options && at_needless_separator(r))
         r->word++;
+    r->option = NULL;
     while (at_assignment(r)) {
         const char *word = *r->word++;
         size_t len = strcspn(word, "=");
@@ -271,6 +274,7 @@ static int read_lines(struct reader *r, const char *text, struct err *e)
     int line = 1, at = 1, rc;
 
     while ((rc = opts_file_next_line(&text, &line, &words, e)) > 0) {
+        r->line = at;
         if (words.n && (rc = read_blocks(r, words.v, words.n, e)) < 0) {
             err_context(e, "line %d", at);
             break;
@@ -299,9 +303,11 @@ static int read_configfile(struct reader *r, struct err *e)
 
     r->plan->env.set = (struct strlist){ 0 };
     r->in_file = true;
+    r->file = r->configfile;
     r->job[opts_find("configfile", 10) - opts_table] = NULL;     /* refused there */
     if (rc == 0 && (rc = read_lines(r, buf_bytes(&text), e)) < 0)
         err_context(e, "%.100s", r->configfile);
+    r->file = NULL;
     if (rc == 0)
         rc = opts_append(&r->plan->env.set, &typed, e);
     strlist_clear(&typed);
@@ -349,7 +355,13 @@ static enum opts_result failed(struct err *e)
 enum opts_result opts_parse(struct plan *p, int argc, char **argv, char *const *envp,
                             FILE *out, struct err *e)
 {
-    struct reader r = { .plan = p, .envp = envp };
+    return opts_parse_noting(p, NULL, argc, argv, envp, out, e);
+}
+
+enum opts_result opts_parse_noting(struct plan *p, struct said *said, int argc, char **argv,
+                                   char *const *envp, FILE *out, struct err *e)
+{
+    struct reader r = { .plan = p, .envp = envp, .said = said };
     size_t words = argc > 1 ? (size_t)argc - 1 : 0;
     int rc;
 

@@ -13,6 +13,8 @@
 
 #include <stdio.h>
 
+struct said;
+
 enum opts_result {
     OPTS_RUN,                /* the plan is complete: run it */
     OPTS_DONE,               /* help or the like was asked for and is on out: exit 0 */
@@ -26,6 +28,11 @@ enum opts_result {
  * and envp are borrowed for the call only. */
 enum opts_result opts_parse(struct plan *p, int argc, char **argv, char *const *envp,
                             FILE *out, struct err *e);
+
+/* The same, and each setting is added to said (said.h) with its source; a host has the number
+ * of the one that named it. */
+enum opts_result opts_parse_noting(struct plan *p, struct said *said, int argc, char **argv,
+                                   char *const *envp, FILE *out, struct err *e);
 
 void opts_print_help(FILE *out);
 void opts_print_man(FILE *out);          /* section OPTIONS of the manual, in mdoc */

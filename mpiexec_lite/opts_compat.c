@@ -32,7 +32,6 @@ const struct option opts_compat[] = {
       .help = "Always so: names of hosts are not looked up." },
     { .names = { "set-sid" }, IGNORED,
       .help = "Ignored: every process has a process group of its own." },
-    { .names = { "q", "quiet" }, IGNORED, .help = "Always so, without -v." },
     { .names = { "mca", "gmca", "pmixmca", "gpmixmca", "prtemca", "gprtemca" },
       .arg = "KEY VALUE", IGNORED, .text = open_mpi,
       .help = "For Open MPI; ignored with a warning." },

@@ -336,6 +336,15 @@ static bool any_set(char *const *envp)
     return false;
 }
 
+/* For -explain; where an option beats it, it has said nothing. */
+static int note(struct reader *r, const struct variable *v, const char *name, const char *text,
+                struct err *e)
+{
+    const struct option *o = v->option ? row(v->option) : NULL;
+
+    return o && opts_has(r, v->option) ? 0 : opts_note_ours(r, name, o, text, e);
+}
+
 /* An empty one says nothing where there is another to look at. */
 static int read_variable(struct reader *r, const struct variable *v, struct err *e)
 {
@@ -344,6 +353,8 @@ static int read_variable(struct reader *r, const struct variable *v, struct err 
 
         if (!text || (!*text && n[1]))
             continue;
+        if (note(r, v, *n, text, e) < 0)
+            return -1;
         return v->set(r, v, *n, text, e) < 0 ? err_context(e, "%s", *n) : 0;
     }
     return 0;

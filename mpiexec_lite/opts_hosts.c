@@ -4,6 +4,7 @@
 #include "mpiexec_lite/cartesian.h"
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/opts_table.h"
+#include "mpiexec_lite/said.h"
 #include "mpiexec_lite/soft.h"
 
 #include <stdlib.h>
@@ -41,8 +42,23 @@ static int read_environment_file(struct reader *r, struct err *e)
 
     if (!path || !*path || r->plan->hosts_given || any_block_list(r->plan))
         return 0;
+    if (opts_note_ours(r, "HYDRA_HOST_FILE", opts_find("f", 1), path, e) < 0)
+        return -1;
     if (opts_read_hostfile(r, path, e) < 0)
         return err_context(e, "HYDRA_HOST_FILE");
+    return 0;
+}
+
+/* Which variable names its nodes. */
+static int note_allocation(struct reader *r, struct err *e)
+{
+    for (size_t i = 0; i < sizeof r->rmk->sources / sizeof *r->rmk->sources; i++) {
+        const char *name = r->rmk->sources[i].variable;
+        const char *text = name ? env_get(r->envp, name) : NULL;
+
+        if (text)
+            return opts_note_ours(r, name, NULL, text, e);
+    }
     return 0;
 }
 
@@ -56,6 +72,8 @@ static int read_allocation(struct reader *r, struct err *e)
         return 0;
     p->hosts_given = true;
     p->in_allocation = !r->ppn;
+    if (note_allocation(r, e) < 0)
+        return -1;
     if (allocation_read(r->rmk, r->envp, &r->hosts, e) == 0)
         return 0;
     return err_context(e, "job of %s (-rmk user: do not look)", r->rmk->name);
@@ -88,6 +106,7 @@ static int pick_nodes(struct reader *r, struct app *a, struct err *e)
     if (!a->host_list)
         return 0;
     r->plan->hosts_given = true;
+    opts_hosts_named_by(r, "host", (int)(a - r->plan->apps));
     if (hosts_pick(&r->hosts, a->host_list, NULL, a, &slots, e) < 0)
         return err_context(e, "-host");
     a->slots = slots;
@@ -128,6 +147,7 @@ static int settle_blocks(struct reader *r, struct err *e)
         return 0;
     if (r->skip_launch_node)
         return err_set(e, ERR_INVALID_ARG, "-skip-launch-node: no other host was named");
+    opts_hosts_named_by(r, NULL, SAID_OF_JOB);
     return hosts_add_own(&r->hosts, e);
 }
 

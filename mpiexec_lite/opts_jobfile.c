@@ -69,9 +69,11 @@ static int read_lines(struct reader *r, char *text, struct err *e)
         said.job[i] = r->job[i] != NULL;
         said.block[i] = r->block[i] != NULL;
     }
-    for (int n = 1; rc == 0 && (line = strsep(&text, "\n")); n++)
+    for (int n = 1; rc == 0 && (line = strsep(&text, "\n")); n++) {
+        r->line = n;
         if ((rc = read_line(r, &said, line, e)) < 0)
             err_context(e, "line %d", n);
+    }
     return rc;
 }
 
@@ -79,11 +81,15 @@ int opts_read_jobfile(struct reader *r, struct err *e)
 {
     struct strlist typed = r->app->env.set;
     struct buf text = BUF_INIT;
-    int rc = opts_file_read(r->app->file, &text, e);
+    const char *outer = r->file;
+    int outer_line = r->line, rc = opts_file_read(r->app->file, &text, e);
 
     r->app->env.set = (struct strlist){ 0 };
+    r->file = r->app->file;
     if (rc == 0 && (rc = read_lines(r, buf_bytes(&text), e)) < 0)
         err_context(e, "%.100s", r->app->file);
+    r->file = outer;
+    r->line = outer_line;
     if (rc == 0)                         /* of two settings of a variable the last one counts */
         rc = opts_append(&r->app->env.set, &typed, e);
     strlist_clear(&typed);

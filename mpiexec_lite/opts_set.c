@@ -68,6 +68,14 @@ int opts_set_value(struct reader *r, const struct option *o, char *const *arg,
     return 0;
 }
 
+int opts_set_inquiry(struct reader *r, const struct option *o, char *const *arg,
+                     struct err *e)
+{
+    if (r->file)                         /* too late to note what was said before */
+        return err_set(e, ERR_INVALID_VAL, "only possible on the command line");
+    return opts_set_value(r, o, arg, e);
+}
+
 int opts_set_switch(struct reader *r, const struct option *o, char *const *arg,
                     struct err *e)
 {

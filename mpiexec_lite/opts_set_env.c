@@ -32,7 +32,8 @@ int opts_add_variable(struct reader *r, struct strlist *set, const char *name,
     buf_add(&entry, name, len);
     buf_char(&entry, '=');
     buf_str(&entry, value);
-    rc = entry.failed || strlist_add(set, buf_bytes(&entry)) < 0 ? no_memory(e) : 0;
+    rc = entry.failed || strlist_add(set, buf_bytes(&entry)) < 0 ? no_memory(e)
+         : opts_note_variable(r, set == &r->plan->env.set, buf_bytes(&entry), e);
     buf_clear(&entry);
     return rc;
 }

@@ -71,7 +71,12 @@ int opts_settle(struct reader *r, struct err *e)
         return -1;
     if (opts_set_from_environment(r, e) < 0 || check_launch(&r->plan->remote, e) < 0)
         return -1;
+    if (r->plan->json && !r->plan->inquiry)
+        return err_set(e, ERR_INVALID_ARG, "-json is for -explain and -check");
     r->plan->allocate = r->plan->alloc && !env_get(r->envp, "SLURM_JOB_ID");
+    if (r->plan->allocate && r->plan->inquiry)
+        return err_set(e, ERR_INVALID_ARG, "-alloc: hosts are not known before they are granted, "
+                       "so nothing can be told of them");
     if (r->plan->allocate)
         return 0;                        /* it is read again there, where hosts are known */
     if (opts_settle_hosts(r, e) < 0 || check_count(r->plan, e) < 0 || opts_settle_map(r, e) < 0)

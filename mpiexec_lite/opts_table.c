@@ -443,6 +443,24 @@ const struct option opts_table[] = {
     { .names = { "stop-in-init" }, .section = SECTION_INFO, .with = "stop-on-exec",
       .set = opts_set_value, JOB(hold), .value = HOLD_INIT,
       .help = "Hold every process in PMI's init (MPI_Init), until it is resumed." },
+    { .names = { "explain" }, .section = SECTION_INFO,
+      .set = opts_set_inquiry, JOB(inquiry), .value = INQUIRY_EXPLAIN,
+      .help = "Start nothing: print what would run where, and why.",
+      .more = "Hosts, ranks, environment and the commands that would reach the other hosts, "
+              "each with the option, FILE:LINE or variable that has decided it.  Of variables "
+              "that programs inherit only names are told." },
+    { .names = { "check" }, .section = SECTION_INFO, .with = "explain",
+      .set = opts_set_inquiry, JOB(inquiry), .value = INQUIRY_CHECK,
+      .help = "Start no program: ask every host whether the job can run there.",
+      .more = "Told are how long it takes to reach it, the version of pmi2_proxy, its clock, "
+              "limits, the cgroup's, the size of /dev/shm, and whether programs and their "
+              "shared libraries are there.  The exit status is 1 if something will fail." },
+    { .names = { "json" }, .section = SECTION_INFO,
+      .set = opts_set_switch, JOB(json), .value = true,
+      .help = "With -explain and -check: answer in JSON." },
+    { .names = { "q", "quiet" }, .section = SECTION_INFO,
+      .set = opts_set_switch, JOB(brief), .value = true,
+      .help = "With -explain and -check: a summary only.  A job is always quiet, without -v." },
     { .names = { "v", "verbose", "debug" }, .section = SECTION_INFO,
       .set = opts_set_verbose, .flags = OPTION_REPEAT, .value = 1,
       .help = "Say on standard error what the launcher does; twice: more of it." },

@@ -89,6 +89,12 @@ struct reader {
     char        **word, **end;       /* words still to be read */
     bool          in_file;   /* they come from the configuration file */
 
+    struct said  *said;      /* borrowed: where settings are noted; NULL: nowhere */
+    const char   *file;      /* the one that is being read, for said; NULL: none */
+    int           line;      /* of it */
+    const char   *variable;  /* of our environment, which is being read */
+    const struct option *option;     /* that is being carried out */
+
     /* Which row has made a setting of the job, or of this block; NULL: none.  The
      * index is the number of the row that stands for the setting. */
     const struct option *job[OPTIONS_MAX], *block[OPTIONS_MAX];
@@ -116,6 +122,7 @@ struct reader {
 /* Setters, opts_set.c.  "at" and "value" are the row's. */
 option_fn opts_set_value;    /* int at = value */
 option_fn opts_set_switch;   /* bool at = value */
+option_fn opts_set_inquiry;  /* int at = value, on the command line only */
 option_fn opts_set_timeline; /* the name of a file, by whose end it is known what it is */
 option_fn opts_set_text;     /* copy of the word at; not empty */
 option_fn opts_set_pattern;  /* the same, checked by pattern_check */
@@ -192,6 +199,19 @@ int opts_append(struct strlist *to, const struct strlist *from, struct err *e);
 int opts_apply(struct reader *r, const struct option *o, char *const *arg, struct err *e);
 /* The number of what o sets, which several rows may; below OPTIONS_MAX. */
 size_t opts_setting_of(const struct option *o);
+
+/* Note for --explain what is said where the reader is, opts_note.c; nothing where nobody asks.
+ * 0, or -1 and ERR_NOMEM. */
+/* An option.  Hosts that are added from now on are named by it. */
+int opts_note(struct reader *r, const struct option *o, char *const *arg, struct err *e);
+/* A variable of our environment; o: the option that it stands for, or NULL. */
+int opts_note_ours(struct reader *r, const char *name, const struct option *o,
+                   const char *text, struct err *e);
+/* A variable of the ranks, of the block or (of_job) of all. */
+int opts_note_variable(struct reader *r, bool of_job, const char *entry, struct err *e);
+
+/* Hosts that are added from now on are named by the option of this key (NULL: by none). */
+void opts_hosts_named_by(struct reader *r, const char *key, int app);
 
 /* Text files, opts_file.c. */
 

@@ -302,6 +302,12 @@ int place_runs(const struct run *runs, size_t n, struct placement *out, struct e
     return rc;
 }
 
+bool place_is_limited(const struct plan *p)
+{
+    return p->oversubscribe == OVERSUBSCRIBE_NO ||
+           (p->in_allocation && p->oversubscribe == OVERSUBSCRIBE_USUAL);
+}
+
 void placement_clear(struct placement *pl)
 {
     free(pl->runs);

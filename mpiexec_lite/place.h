@@ -31,6 +31,8 @@ int  place_ranks(const struct plan *p, const long *used, struct placement *out,
  * what a bundle carries.  Copies them. */
 int  place_runs(const struct run *runs, size_t n, struct placement *out, struct err *e);
 void placement_clear(struct placement *pl);
+/* Whether more ranks than slots are refused: it was forbidden, or slots are others' to give. */
+bool place_is_limited(const struct plan *p);
 /* No node has more ranks than slots: 0; else -1 and e, which names one. */
 int  place_check(const struct plan *p, const struct placement *pl, struct err *e);
 

@@ -48,6 +48,9 @@ struct host {                /* one node: its lines and names in the list put to
     char *coords;            /* in the network (-topology-file), "0,3"; NULL: not known */
     bool  local;             /* it is the launcher's own host: nothing is started there
                                 but ranks */
+    int   said;              /* 1 + number of the setting that named it first (said.h), 0:
+                                none did, or nobody asked */
+    int   line;              /* of the file where that is; 0: of none */
 };
 
 struct app {                 /* one block between ':' */
@@ -86,6 +89,9 @@ enum hold {
     HOLD_EXEC,               /* stopped, with their program loaded and none of it run */
     HOLD_INIT                /* in PMI's init, which is not answered */
 };
+
+/* What is told instead of running a job. */
+enum inquiry { INQUIRY_NONE, INQUIRY_EXPLAIN, INQUIRY_CHECK };
 
 struct port_range { int low, high; };    /* 0, 0: any port */
 
@@ -196,6 +202,8 @@ struct plan {
     bool             debugged;   /* a debugger has started the launcher (mpir.h) */
     enum hold        hold;       /* -stop-on-exec, -stop-in-init */
 
+    enum inquiry     inquiry;    /* -explain, -check */
+    bool             json, brief;        /* its answer: -json, -quiet */
     int              verbose;    /* -v: 1, -v -v (or -vv): 2 ... */
     char            *trace;      /* --trace-wire FILE or NULL */
     char            *timeline;   /* -timeline FILE or NULL */

@@ -1,5 +1,6 @@
 /* proxy_main.c - the program pmi2_proxy. */
 #include "mpiexec_lite/bridge.h"
+#include "mpiexec_lite/check_node.h"
 #include "mpiexec_lite/dial.h"
 #include "mpiexec_lite/guard.h"
 #include "mpiexec_lite/hosts.h"
@@ -21,6 +22,7 @@ static const char usage[] =
     "\n"
     "  --tool PID  be the stream of a tool of another host to the server with this pid;\n"
     "              0: to the one that runs here\n"
+    "  --check     say what mpiexec_lite --check asks on stdin\n"
     "  --dial HOST:PORT\n"
     "              be the stream of a tool here to the pmi2_server there\n"
     "  --version   print the version\n"
@@ -109,6 +111,8 @@ int main(int argc, char **argv)
         fputs(usage, stdout);
         return 0;
     }
+    if (argc == 2 && !strcmp(argv[1], "--check"))
+        return check_node_serve(STDIN_FILENO, STDOUT_FILENO);
     if (argc == 3 && !strcmp(argv[1], "--tool"))
         return bridge_run((pid_t)strtol(argv[2], NULL, 10));
     if (argc == 3 && !strcmp(argv[1], "--dial"))

@@ -1,0 +1,191 @@
+/* check_node.c - see check_node.h */
+#include "mpiexec_lite/check_node.h"
+
+#include "mpiexec_lite/cgroup_limits.h"
+#include "mpiexec_lite/child.h"
+#include "mpiexec_lite/libraries.h"
+#include "mpiexec_lite/shown.h"
+#include "mpiexec_lite/sink.h"
+#include "mpiexec_lite/spread.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { REQUEST_MAX = 16 << 20 };
+
+static int say(int out, const char *text, size_t len)
+{
+    return sink_write_all(out, text, len);
+}
+
+/* One line; the object is used up. */
+static int answer(int out, json_t *object)
+{
+    char *text = json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII);
+    int rc = text ? say(out, text, strlen(text)) : -1;
+
+    if (rc == 0)
+        rc = say(out, "\n", 1);
+    free(text);
+    json_decref(object);
+    return rc;
+}
+
+static int greet(int out)
+{
+    struct buf line = BUF_INIT;
+    char host[256] = "";
+    int rc;
+
+    gethostname(host, sizeof host - 1);
+    buf_printf(&line, PROXY_MARKER "%d %s %s\n", PROXY_PROTOCOL, VERSION, host);
+    rc = line.failed ? -1 : say(out, buf_bytes(&line), line.len);
+    buf_clear(&line);
+    return rc;
+}
+
+/* The line that begins with '{': empty ones may come before. */
+static json_t *read_request(int in)
+{
+    struct buf text = BUF_INIT;
+    json_t *request = NULL;
+    ssize_t n = 1;
+
+    while (n > 0 && text.len < REQUEST_MAX &&
+           !(text.len && memchr(buf_bytes(&text), '{', text.len) &&
+             buf_bytes(&text)[text.len - 1] == '\n')) {
+        char *room = buf_room(&text, 65536);
+
+        n = room ? read(in, room, 65536) : -1;
+        if (n > 0)
+            buf_commit(&text, (size_t)n);
+    }
+    if (text.len)
+        request = json_loadb(buf_bytes(&text), text.len, JSON_DISABLE_EOF_CHECK, NULL);
+    buf_clear(&text);
+    return request;
+}
+
+static double clock_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static json_t *limit(int which)
+{
+    struct rlimit l;
+
+    if (getrlimit(which, &l) < 0 || l.rlim_max == RLIM_INFINITY)
+        return json_null();
+    return json_integer((json_int_t)l.rlim_max);
+}
+
+static json_t *number_or_null(long long n)
+{
+    return n < 0 ? json_null() : json_integer(n);
+}
+
+static void add_machine(json_t *to)
+{
+    struct cgroup_limits c;
+    struct statvfs shm = { 0 };
+
+    cgroup_limits_read(&c, "/proc/self/cgroup", "/sys/fs/cgroup");
+    if (statvfs("/dev/shm", &shm) < 0)
+        shm = (struct statvfs){ 0 };
+    json_object_set_new(to, "uid", json_integer(getuid()));
+    json_object_set_new(to, "open_files", limit(RLIMIT_NOFILE));
+    json_object_set_new(to, "processes", limit(RLIMIT_NPROC));
+    json_object_set_new(to, "locked_memory", limit(RLIMIT_MEMLOCK));
+    json_object_set_new(to, "cgroup_memory", number_or_null(c.memory));
+    json_object_set_new(to, "cgroup_pids", number_or_null(c.pids));
+    json_object_set_new(to, "cgroup_cpus", c.cpus < 0 ? json_null() : json_real(c.cpus));
+    json_object_set_new(to, "shm", json_integer((json_int_t)(shm.f_blocks * shm.f_frsize)));
+    json_object_set_new(to, "shm_free", json_integer((json_int_t)(shm.f_bavail * shm.f_frsize)));
+}
+
+/* Its libraries, as the ranks' LD_LIBRARY_PATH lets them be found. */
+static void add_missing(json_t *to, const json_t *request, const char *path)
+{
+    const char *libraries = json_word(request, "libraries");
+    struct buf variable = BUF_INIT;
+    char *envp[2] = { NULL, NULL };
+    struct strlist missing = { 0 };
+    json_t *list = json_array();
+    struct err e = { 0 };
+
+    buf_printf(&variable, "LD_LIBRARY_PATH=%s", libraries);
+    if (*libraries && !variable.failed)
+        envp[0] = buf_bytes(&variable);
+    if (libraries_missing(path, envp, &missing, &e) < 0)
+        json_object_set_new(to, "problem", json_shown(e.text));
+    for (size_t i = 0; i < missing.n; i++)
+        json_array_append_new(list, json_shown(missing.v[i]));
+    json_object_set_new(to, "missing", list);
+    strlist_clear(&missing);
+    buf_clear(&variable);
+}
+
+static const char *word_or_null(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+static json_t *look_at(const json_t *program, const json_t *request)
+{
+    const char *wdir = word_or_null(program, "wdir"), *search = word_or_null(request, "search");
+    json_t *to = json_object();
+    char found[PATH_MAX];
+    struct err e = { 0 };
+    int status;
+
+    if (wdir && chdir(wdir) < 0) {
+        err_set(&e, ERR_OTHER, "there is no directory %.300s", wdir);
+        json_object_set_new(to, "problem", json_shown(e.text));
+    } else if (program_find(json_word(program, "argv0"), NULL, word_or_null(program, "path"),
+                            search ? search : "/usr/bin:/bin", found, sizeof found, &status,
+                            &e) < 0) {
+        json_object_set_new(to, "problem", json_shown(e.text));
+    } else {
+        json_object_set_new(to, "path", json_shown(found));
+        add_missing(to, request, found);
+    }
+    return to;
+}
+
+static json_t *facts(const json_t *request)
+{
+    const json_t *programs = json_object_get(request, "programs");
+    const char *dir = json_word(request, "dir");
+    json_t *to = json_object(), *list = json_array();
+
+    add_machine(to);
+    for (size_t i = 0; i < json_array_size(programs); i++) {
+        if (*dir && chdir(dir) < 0)      /* as for a rank, where it is not there */
+            dir = "";
+        json_array_append_new(list, look_at(json_array_get(programs, i), request));
+    }
+    json_object_set_new(to, "programs", list);
+    return to;
+}
+
+int check_node_serve(int in, int out)
+{
+    json_t *request = NULL;
+    int status = 1;
+
+    if (greet(out) == 0 && (request = read_request(in)) &&
+        answer(out, json_pack("{s:f}", "clock", clock_now())) == 0 &&
+        answer(out, facts(request)) == 0)
+        status = 0;
+    json_decref(request);
+    return status;
+}

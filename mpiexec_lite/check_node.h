@@ -1,0 +1,22 @@
+/* check_node.h - --check on a host: pmi2_proxy says what it finds there.
+ *
+ * It prints PROXY_MARKER's line as for a job, reads one line of JSON:
+ *
+ *     { "programs": [{ "argv0", "wdir", "path" }], "dir", "search", "libraries" }
+ *
+ * (wdir, path: of -wdir and -path or absent; dir: the launcher's directory; search,
+ * libraries: PATH and LD_LIBRARY_PATH of the ranks, or absent), and answers with two:
+ *
+ *     { "clock": SECONDS }
+ *     { "uid", "open_files", "processes", "locked_memory", "cgroup_memory", "cgroup_pids",
+ *       "cgroup_cpus", "shm": BYTES, "shm_free",
+ *       "programs": [{ "path", "problem", "missing": [TEXT] }] }
+ *
+ * A limit is null where there is none; problem is absent where there is none. */
+#ifndef MPIEXEC_LITE_CHECK_NODE_H
+#define MPIEXEC_LITE_CHECK_NODE_H
+
+/* Serve one such dialogue; the exit status. */
+int check_node_serve(int in, int out);
+
+#endif
