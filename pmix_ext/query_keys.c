@@ -452,8 +452,9 @@ const struct query_key query_keys[] = {
     { PMIX_QUERY_NUM_GROUPS, ONCE(PMIX_SIZE, 0, get_none) },
     { LITE_PROC_STATS, RANKS(PMIX_PROC_STATS, 0, add_stats), .survey = true, .usage = true },
     { LITE_PROC_OPS, RANKS(PMIX_INFO, 0, add_op), .survey = true, .usage = true },
-    { PMIX_QUERY_QUEUE_LIST, NOT_OURS },
-    { PMIX_QUERY_QUEUE_STATUS, NOT_OURS },
+    { PMIX_QUERY_QUEUE_LIST, ONCE(PMIX_STRING, 0, query_queue_list), .queues = true },
+    { PMIX_QUERY_QUEUE_STATUS, .type = PMIX_INFO, .each = EACH_QUEUE, .takes = Q_QUEUE,
+      .queues = true, .add = query_queue_status },
     { PMIX_QUERY_ALLOC_STATUS, NOT_OURS },
     { PMIX_QUERY_STORAGE_LIST, NOT_OURS },
     { .key = NULL }
