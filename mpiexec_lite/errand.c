@@ -188,17 +188,22 @@ static void watch(struct errand *x, double seconds)
     ev_timer_start(x->loop, &x->limit);
 }
 
+int errand_find(const char *name, char *path, size_t size, int *status, struct err *e)
+{
+    const char *dirs = getenv("PATH");
+
+    return program_find(name, NULL, NULL, dirs ? dirs : "/usr/bin:/bin", path, size, status, e);
+}
+
 int errand_start(struct errand *x, struct ev_loop *loop, char *const *argv, char *const *envp,
                  const struct inherited *user, double seconds, void (*done)(void *), void *who,
                  bool *missing, struct err *e)
 {
     int out[2] = { -1, -1 }, err[2] = { -1, -1 }, nothing = -1, status = 0, rc = 0;
-    const char *dirs = getenv("PATH");
     char path[PATH_MAX];
 
     *x = (struct errand){ .loop = loop, .out = -1, .err = -1, .done = done, .who = who };
-    if (program_find(argv[0], NULL, NULL, dirs ? dirs : "/usr/bin:/bin", path, sizeof path,
-                     &status, e) < 0)
+    if (errand_find(argv[0], path, sizeof path, &status, e) < 0)
         rc = -1;
     else if ((nothing = open("/dev/null", O_RDONLY | O_CLOEXEC)) < 0 ||
              pipe2(out, O_CLOEXEC) < 0 || pipe2(err, O_CLOEXEC) < 0)

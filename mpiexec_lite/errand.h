@@ -28,6 +28,8 @@ struct errand {
     void      *who;
 };
 
+/* Find a program as errand_start does: as program_find. */
+int  errand_find(const char *name, char *path, size_t size, int *status, struct err *e);
 /* Run it; argv[0] is looked for in PATH.  0, or -1 and e; with *missing if there is no such
  * program.  To be cleared either way. */
 int  errand_start(struct errand *x, struct ev_loop *loop, char *const *argv, char *const *envp,

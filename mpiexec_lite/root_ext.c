@@ -59,6 +59,12 @@ static int op_servers(void *host, uid_t uid, struct rendezvous **list)
     return find_all(list, NULL);
 }
 
+static bool op_allocates(void *host)
+{
+    (void)host;
+    return scheduler_allocates();
+}
+
 static pmix_status_t op_schedule(void *host, unsigned number, const struct sched_ask *ask,
                                  struct err *e)
 {
@@ -78,7 +84,7 @@ static void scheduled(void *host, unsigned number, const struct sched_answer *a)
 static const struct ext_ops ext_ops = {
     .hostname = op_hostname, .now = op_now, .facts = &root_facts,
     .watch = root_watch_output, .output_room = root_output_room, .push = root_push, .log = op_log,
-    .schedule = op_schedule, .unschedule = op_unschedule,
+    .allocates = op_allocates, .schedule = op_schedule, .unschedule = op_unschedule,
     .order = root_order, .look = root_look, .cleanup = root_cleanup, .servers = op_servers,
 };
 

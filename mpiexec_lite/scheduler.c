@@ -5,6 +5,7 @@
 #include "mpiexec_lite/errand.h"
 #include "mpiexec_lite/slurm.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,6 +171,15 @@ static void on_done(void *who)
         job_free(j);
         break;
     }
+}
+
+bool scheduler_allocates(void)
+{
+    struct err e = { 0 };
+    char path[PATH_MAX];
+    int status;
+
+    return errand_find("salloc", path, sizeof path, &status, &e) == 0;
 }
 
 /* --- questions --------------------------------------------------------- */

@@ -8,7 +8,7 @@
 #define MPIEXEC_LITE_SCHEDULER_H
 
 #include "mpiexec_lite/child.h"
-#include "pmix_ext/sched.h"
+#include "pmix_ext/schedule.h"
 
 struct ev_loop;
 struct sched_job;
@@ -30,6 +30,8 @@ void scheduler_init(struct scheduler *s, struct ev_loop *loop, char *const *envp
 /* Ends all commands, whatever they were doing. */
 void scheduler_clear(struct scheduler *s);
 
+/* Whether allocations can be asked for: there is a salloc. */
+bool scheduler_allocates(void);
 /* As ext_ops has them (pmix_ext/ext.h). */
 pmix_status_t scheduler_ask(struct scheduler *s, unsigned number, const struct sched_ask *ask,
                             struct err *e);

@@ -11,7 +11,7 @@
 #define NAME    DIGITS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.-"
 #define NODES   NAME "[],"
 
-enum { MINUTE = 60, HOUR = 60 * MINUTE, DAY = 24 * HOUR };
+enum { MINUTE = 60, DAY = 24 * 60 * MINUTE };
 
 /* --- words ------------------------------------------------------------- */
 
@@ -136,37 +136,44 @@ static int take_number(const char **text, const char *ends, uint64_t most, uint6
     return *out > most ? -1 : 0;
 }
 
+/* One to three numbers with ':' between them: hours, minutes and seconds, the last of them.
+ * 0, or -1. */
+static int take_clock(const char *at, const char *end, uint64_t *seconds)
+{
+    unsigned n = 0;
+    size_t len;
+
+    for (*seconds = 0;; at += len + 1) {
+        len = strspn(at, DIGITS);
+        if (!len || len > 6 || ++n > 3)
+            return -1;
+        *seconds = *seconds * MINUTE + strtoull(at, NULL, 10);
+        if (at + len == end)
+            return 0;
+        if (at[len] != ':')
+            return -1;
+    }
+}
+
 /* "[DAYS-]HOURS:MINUTES:SECONDS", "MINUTES:SECONDS", up to `end`, which is passed; what is no
  * time ("infinite", "UNLIMITED", "NOT_SET", "INVALID") is none.  0, or -1. */
 static int take_time(const char **text, const char *end, uint32_t *seconds)
 {
-    static const unsigned units[] = { 1, MINUTE, HOUR };
-    uint64_t part[4] = { 0 }, sum = 0, days = 0;
     const char *at = *text;
-    unsigned n = 0;
+    size_t days = strspn(at, DIGITS);
+    uint64_t sum = 0, clock;
 
     *text = *end ? end + 1 : end;
     *seconds = 0;
-    if (!strchr(DIGITS, *at))
-        return strspn(at, NAME) == (size_t)(end - at) ? 0 : -1;
-    while (n < 4 && at < end) {
-        size_t len = strspn(at, DIGITS);
-
-        if (!len || len > 6)
-            return -1;
-        if (at[len] == '-' && !n && !days)
-            days = strtoull(at, NULL, 10);
-        else
-            part[n++] = strtoull(at, NULL, 10);
-        at += len;
-        if (at < end && !strchr(":-", *at++))
-            return -1;
+    if (!days)
+        return at < end && strspn(at, NAME) == (size_t)(end - at) ? 0 : -1;
+    if (at[days] == '-' && days <= 6) {
+        sum = strtoull(at, NULL, 10) * DAY;
+        at += days + 1;
     }
-    if (at != end || !n || n > 3)
+    if (take_clock(at, end, &clock) < 0)
         return -1;
-    for (unsigned i = 0; i < n; i++)
-        sum += part[n - 1 - i] * units[i];
-    sum += days * DAY;
+    sum += clock;
     *seconds = sum > UINT32_MAX ? UINT32_MAX : (uint32_t)sum;
     return 0;
 }

@@ -7,7 +7,7 @@
 #define MPIEXEC_LITE_SLURM_H
 
 #include "mpiexec_lite/plan.h"
-#include "pmix_ext/sched.h"
+#include "pmix_ext/schedule.h"
 
 enum { SLURM_QUEUES = 4096 };            /* most that are listed */
 

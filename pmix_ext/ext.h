@@ -13,7 +13,7 @@
 #include "pmi2/server.h"
 #include "pmix_ext/facts.h"
 #include "pmix_ext/rendezvous.h"
-#include "pmix_ext/sched.h"
+#include "pmix_ext/schedule.h"
 
 #include <time.h>
 
@@ -66,6 +66,8 @@ struct ext_ops {
     /* Look at a file of a node (-1: of the launcher's host, which has no ranks), and say by
      * ext_looked what there was.  NULL: never. */
     void (*look)(void *host, int node, unsigned number, const char *path);
+    /* Whether this host has commands of a scheduler that makes allocations.  NULL: it has not. */
+    bool (*allocates)(void *host);
     /* Ask the scheduler of this host, and say by ext_scheduled what came of it.  PMIX_SUCCESS;
      * or why it will not be answered, and e: PMIX_ERR_NOT_SUPPORTED where there is none.  NULL:
      * never. */

@@ -8,7 +8,7 @@
 #define PMIX_EXT_QUERY_H
 
 #include "pmix_ext/info.h"
-#include "pmix_ext/sched.h"
+#include "pmix_ext/schedule.h"
 #include "pmix_ext/survey.h"
 #include "wire/buf.h"
 

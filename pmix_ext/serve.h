@@ -13,7 +13,7 @@
 #include "pmix_ext/pmix_ext_common.h"
 #include "pmix_ext/parts.h"
 #include "pmix_ext/query.h"
-#include "pmix_ext/sched.h"
+#include "pmix_ext/schedule.h"
 #include "pmix_ext/survey.h"
 
 #include <jansson.h>

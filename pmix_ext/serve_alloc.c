@@ -318,6 +318,8 @@ enum outcome ext_alloc(struct request *rq, struct err *e)
     if (!s)
         return ext_refuse(rq, PMIX_ERR_NOMEM);
     session_audit(s, "sends pmix-alloc");
+    if (!s->ext->ops.allocates || !s->ext->ops.allocates(s->ext->host))
+        return ext_fail(rq, e, PMIX_ERR_NOT_SUPPORTED, "there is no scheduler here");
     if (what != PMIX_ALLOC_NEW && what != PMIX_ALLOC_EXTEND && what != PMIX_ALLOC_RELEASE)
         return ext_fail(rq, e, PMIX_ERR_NOT_SUPPORTED, "directive %lld is not supported", what);
     status = directives_read(&infos, arg->s, arg->len, "infos", e);

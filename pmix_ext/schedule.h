@@ -1,10 +1,10 @@
-/* sched.h - what the layer asks of the scheduler that its host belongs to, and is told.
+/* schedule.h - what the layer asks of the scheduler that its host belongs to, and is told.
  *
  * The host asks it (ext_ops.schedule) and says by ext_scheduled what came of it: once, later,
  * and not much after the time that was given.  A question lies in the struct of who waits,
  * and is borrowed until it is answered or stopped. */
-#ifndef PMIX_EXT_SCHED_H
-#define PMIX_EXT_SCHED_H
+#ifndef PMIX_EXT_SCHEDULE_H
+#define PMIX_EXT_SCHEDULE_H
 
 #include "pmix_ext/pmix_ext_common.h"
 #include "wire/err.h"

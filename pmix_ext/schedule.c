@@ -1,4 +1,4 @@
-/* sched.c - see sched.h */
+/* schedule.c - see schedule.h */
 #include "pmix_ext/serve.h"
 
 static const double RELEASE_TIME = 5.0;  /* seconds, where nobody waits */
