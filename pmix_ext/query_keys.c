@@ -22,10 +22,9 @@ static pmix_status_t get_keys(struct ext *x, const struct element *of, pmix_valu
 {
     struct buf text = BUF_INIT;
 
-    (void)x;
     (void)of;
     for (const struct query_key *k = query_keys; k->key; k++)
-        if (k->value != query_not_ours)
+        if (k->value != query_not_ours && (!k->queues || ext_allocates(x)))
             buf_printf(&text, "%s%s", text.len ? "," : "", k->key);
     for (const struct info_key *k = info_keys; k->key; k++)
         if (!query_key(k->key))

@@ -182,7 +182,9 @@ void fences_clear(struct ext *x);
 void names_clear(struct ext *x);
 void spawns_clear(struct ext *x);
 
-/* serve_alloc.c: what such a connection has asked for is given back, unless it is to be kept. */
+/* serve_alloc.c: whether there is a scheduler to ask. */
+bool ext_allocates(const struct ext *x);
+/* What such a connection has asked for is given back, unless it is to be kept. */
 void allocs_forget(const struct session *s);
 void allocs_clear(struct ext *x);
 

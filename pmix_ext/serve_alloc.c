@@ -35,6 +35,11 @@ struct alloc {                           /* one that was asked for here */
     struct waiters waiters;
 };
 
+bool ext_allocates(const struct ext *x)
+{
+    return x->ops.allocates && x->ops.allocates(x->host);
+}
+
 /* --- life -------------------------------------------------------------- */
 
 static void alloc_free(struct alloc *a)
@@ -318,7 +323,7 @@ enum outcome ext_alloc(struct request *rq, struct err *e)
     if (!s)
         return ext_refuse(rq, PMIX_ERR_NOMEM);
     session_audit(s, "sends pmix-alloc");
-    if (!s->ext->ops.allocates || !s->ext->ops.allocates(s->ext->host))
+    if (!ext_allocates(s->ext))
         return ext_fail(rq, e, PMIX_ERR_NOT_SUPPORTED, "there is no scheduler here");
     if (what != PMIX_ALLOC_NEW && what != PMIX_ALLOC_EXTEND && what != PMIX_ALLOC_RELEASE)
         return ext_fail(rq, e, PMIX_ERR_NOT_SUPPORTED, "directive %lld is not supported", what);

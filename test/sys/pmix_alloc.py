@@ -87,8 +87,9 @@ def queues():
     path, env = commands(sinfo=f'printf "{GOOD}"')
     ranks = Ranks("-n", 1, env=env)
     r = good(Tool(ranks.job).call("pmix-query", queries=[{"keys": [LIST, STATUS]}, {
-        "keys": [STATUS], "qualifiers": [info("pmix.alloc.queue", "STRING", "spare")]}]))
-    names, both, one = (x["value"] for x in r["results"])
+        "keys": [STATUS], "qualifiers": [info("pmix.alloc.queue", "STRING", "spare")]}, {
+            "keys": [STATUS], "qualifiers": [info("pmix.alloc.queue", "STRING", "x")]}]))
+    names, both, one, none = (x["value"] for x in r["results"])
     same(names, "main,spare", "names")
 
     def plain(array):
@@ -99,6 +100,7 @@ def queues():
         {"pmix.alloc.queue": "spare", "lite.queue.up": False, "pmix.num.nodes": 3,
          "lite.queue.idle": 0, "pmix.alloc.ncpus": 6}], "states")
     same(plain(one), plain(both)[1:], "of one")
+    same(plain(none), [], "of none")
     same(len(said(path)), 1, "calls")
     same(ranks.finish().status, 0, "exit status")
 

@@ -379,10 +379,11 @@ def job_info(options):
 
 @test("every key that is said to be answered is, and every qualifier is known")
 def supported():
-    ranks = Ranks("-timeout", "300", "-pset", "all", "-n", 3)
+    ranks = Ranks("-timeout", "300", "-pset", "all", "-n", 3, env={**os.environ, "PATH": tmp()})
     tool, members = Tool(ranks.job), info("pmix.pset.nm", "STRING", "all")
     keys = answer(tool, "pmix.qry.keys").split(",")
     need(len(keys) > 50 and len(set(keys)) == len(keys), "keys", keys)
+    need("pmix.qry.qlst" not in keys, "no Slurm, no queues")
     for key in keys:
         got = [answer(tool, key, ns(ranks.jobid), members), answer(ranks[1], key, members),
                answer(tool, key, info(NODE, "UINT32", 0), ns(ranks.jobid), members)]
