@@ -1,48 +1,58 @@
-/* binding.h - the processors that processes of a job run on: what can be asked for, and
- * who gets which on this machine.
+/* binding.h - which processors, memory and GPUs the processes of a job get on this node.
  *
- *     none       those that the launcher may use; so it is if nothing is said
- *     core       a core each, with all its hardware threads
- *     hwthread   a hardware thread each, core by core
- *     socket     a socket each, with all its cores
- *     numa       a NUMA node each
- *     rr         a processor each, in the order of the system's numbers
- *     user:LIST  what is listed: 0,2,4-7,1+9 is four sets of processors
- *
- * Processes of a job on a host take turns, from the first on.  Nobody gets a processor
- * that the launcher may not use.  Linux tells who is together (/sys/devices/system/cpu). */
+ * Puts together what was asked for (plan.map, a host's binding=, a spawn's "bind"), the
+ * node's topology, read only if something was asked for, and what other jobs have; the
+ * choice itself is mapper.h's. */
 #ifndef MPIEXEC_LITE_BINDING_H
 #define MPIEXEC_LITE_BINDING_H
 
-#include "wire/err.h"
+#include "mpiexec_lite/mapper.h"
+#include "mpiexec_lite/plan.h"
+#include "mpiexec_lite/taken.h"
+#include "mpiexec_lite/topo_fetch.h"
 
-#include <sched.h>
-#include <stdbool.h>
-#include <stddef.h>
+enum { MEMORY_NODES_MAX = 1024, BINDING_GPU_VARIABLES = 3 };
 
-enum { CPUS_MAX = 8192 };                /* as the kernel can be built for */
-
-struct cpus {                            /* a set, for the CPU_..._S macros */
-    cpu_set_t part[CPUS_MAX / CPU_SETSIZE];
+/* For set_mempolicy: a child calls it before it executes its program. */
+struct memory_policy {
+    int           mode;
+    unsigned long nodes[MEMORY_NODES_MAX / (8 * sizeof(unsigned long))];
 };
+
 struct binding {
-    struct cpus *sets;                   /* owned */
-    size_t       n, cap;                 /* n 0: nobody is bound */
+    struct seats   seats;                /* n 0: nobody is bound */
+    struct memory_policy *memory;        /* owned; one for each seat, or (without seats) one
+                                            for all; NULL: as it is */
+    size_t         nmemory;
+    int            gpus;                 /* for each process; 0: nothing is set */
+    const struct topo *topo;             /* borrowed from topo_here; NULL: not read */
 };
 
-/* Whether a text is one of these. */
-bool binding_is_known(const char *how);
-/* The processors that this process may use.  0, or -1 and e. */
-int  binding_allowed(struct cpus *out, struct err *e);
-/* The sets that processes get, of the allowed ones.  system: the folder where Linux tells
- * of processors.  0, or -1 and e: the machine does not tell, none is left, or no memory;
- * b is to be cleared either way. */
-int  binding_init(struct binding *b, const char *how, const char *system,
-                  const struct cpus *allowed, struct err *e);
-void binding_clear(struct binding *b);
-/* The one of a process, by its number among those of its job here; NULL: it is not bound. */
-const struct cpus *binding_of(const struct binding *b, int local_rank);
+struct binding_request {                 /* all borrowed */
+    const struct plan *plan;
+    const struct app  *app;
+    const struct host *host;
+    int                n;                /* processes of the job on this node */
+    const char        *jobid;
+    bool               crowd_wanted;     /* more processes than processors need no word */
+    struct taken      *taken;            /* what the job has already; more is added */
+};
 
-#define BINDING_SYSTEM "/sys/devices/system/cpu"
+/* 0, or -1 and e: it cannot be had; b is to be cleared either way.  notes: lines for the
+ * user are added. */
+int  binding_make(struct binding *b, struct topo_here *here, const struct binding_request *q,
+                  struct strlist *notes, struct err *e);
+void binding_clear(struct binding *b);
+
+/* Of a process, by its number among those of its job here: its processors and memory;
+ * NULL: as the launcher. */
+const struct cpus *binding_cpus(const struct binding *b, int local_rank);
+const struct memory_policy *binding_memory(const struct binding *b, int local_rank);
+/* "CUDA_VISIBLE_DEVICES=0,1", one variable a line, for its GPUs; nothing without. */
+void binding_gpus(const struct binding *b, int local_rank, struct buf *out);
+
+/* "[BB/..][../..] 0-1": sockets in brackets, cores between slashes, a character for each
+ * processor: B: its, '.': others may have it, '-': not to be used.  cpus NULL: not bound. */
+void binding_draw(const struct topo *t, const struct cpus *cpus, struct buf *out);
 
 #endif

@@ -30,7 +30,8 @@ struct field {
 #define MOST 1e6             /* of whatever has no better limit */
 #define COUNT(a) (sizeof (a) / sizeof *(a))
 
-static_assert(sizeof(enum launcher) == sizeof(int), "an enum travels as an int");
+static_assert(sizeof(enum launcher) == sizeof(int) &&
+              sizeof(enum oversubscription) == sizeof(int), "an enum travels as an int");
 
 static const struct field job_fields[] = {
     FIELD("job's name",       TEXT,     bundle, jobid, 0, 0),
@@ -80,6 +81,15 @@ static const struct field job_fields[] = {
     FIELD("providers",        WORDS,    bundle, plan.providers, 0, PROVIDERS_MAX),
     FIELD("providers' root",  INT,      bundle, plan.providers_root, 0, PROVIDERS_ROOT_SKIP),
     FIELD("set-up",           OPTION,   bundle, setup, 0, 0),
+    FIELD("binding",          OPTION,   bundle, plan.map.bind, 0, 0),
+    FIELD("mapping",          OPTION,   bundle, plan.map.by, 0, 0),
+    FIELD("memory binding",   OPTION,   bundle, plan.map.memory, 0, 0),
+    FIELD("processors",       OPTION,   bundle, plan.map.cpus, 0, 0),
+    FIELD("processes of an object", INT, bundle, plan.map.each, 0, PLAN_RANKS_MAX),
+    FIELD("hardware's order", BOOL,     bundle, plan.map.in_order, 0, 1),
+    FIELD("GPUs of a process", INT,     bundle, plan.map.gpus, GPUS_AUTO, PLAN_RANKS_MAX),
+    FIELD("report of bindings", BOOL,   bundle, plan.map.report, 0, 1),
+    FIELD("oversubscription", INT,      bundle, plan.oversubscribe, 0, OVERSUBSCRIBE_NO),
 };
 
 static const struct field host_fields[] = {

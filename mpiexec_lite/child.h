@@ -33,12 +33,13 @@ struct child_spec {
                                     traces it then */
     bool         session;        /* a session of its own, and not a process group only */
     const struct cpus *cpus;     /* processors that it may use; NULL: as we */
+    const struct memory_policy *memory;  /* where its memory comes from; NULL: as ours */
     const struct inherited *user;
 };
 
 /* Start it, in a process group of its own, to be killed when we die.  Returns
  * when the program runs (or could not be): its pid, or -1 with errno and *step
- * the name of what failed ("fork", "bind", "chdir", "exec"). */
+ * the name of what failed ("fork", "bind", "membind", "chdir", "exec"). */
 pid_t child_start(const struct child_spec *spec, const char **step);
 
 /* Many, without waiting for each: they execute side by side.  Not thread-safe, as it

@@ -242,7 +242,7 @@ static int add_ranks(struct crew *c, struct err *e)
 
 int crew_init(struct crew *c, struct node *n, const struct crew_args *args, struct err *e)
 {
-    *c = (struct crew){ .node = n, .args = *args };
+    *c = (struct crew){ .node = n, .args = *args, .taken = TAKEN_INIT };
     TAILQ_INIT(&c->peers);
     TAILQ_INIT(&c->cleanups);
     TAILQ_INSERT_TAIL(&n->crews, c, in_node);
@@ -298,6 +298,7 @@ void crew_clear(struct crew *c)
     setup_clear(&c->setup);
     if (c->job)
         server_remove_job(c->job);
+    taken_release(&c->taken);
     free(c->ranks);
     TAILQ_REMOVE(&c->node->crews, c, in_node);
     c->node = NULL;

@@ -15,6 +15,7 @@
 #include "mpiexec_lite/node.h"
 #include "mpiexec_lite/output.h"
 #include "mpiexec_lite/place.h"
+#include "mpiexec_lite/taken.h"
 
 struct crew_args {                   /* all borrowed */
     const struct plan      *plan;
@@ -66,6 +67,8 @@ struct crew {
     struct port_peers peers;
     struct cleanups   cleanups;      /* of its ranks, and at its end */
     struct rank      *ranks;         /* in order of rank */
+    struct taken      taken;         /* processors that they are bound to */
+    bool              bound;         /* what there is to say of that has been said */
     int               n, running, unbound;   /* ranks here; alive; not bound to a port peer */
     bool              spoke_pmi, checked_mpi;
     bool              killing;       /* ranks are sent signals: their ends say nothing */
@@ -133,6 +136,10 @@ bool crew_hung_up(struct crew *c, int rank);
 /* A child has ended; false if it is no rank of this crew. */
 bool crew_reaped(struct crew *c, pid_t pid, int wstatus);
 
+/* Between the crew's files: crew_bind.c.  What ranks of a block get; lines for the user are
+ * told.  0, or -1 and e; b is to be cleared either way. */
+struct binding;
+int  crew_bind(struct crew *c, size_t app, struct binding *b, struct err *e);
 /* Between the crew's files: crew_hooks.c */
 void crew_hook_started(struct crew *c);                  /* those that could be */
 void crew_hook_ended(struct crew *c, int rank, int wstatus);

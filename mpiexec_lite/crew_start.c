@@ -139,6 +139,7 @@ struct start {
     char       **envp;           /* owned; strings of the block, or of: */
     struct strlist changed;      /* owned: its own environment; empty: it has none */
     char         text[ENV_RANK_TEXT];
+    struct buf   gpus;
 };
 
 /* Ranks of one block are started side by side. */
@@ -152,6 +153,36 @@ struct starts {
     struct children children;
     struct start   *v;           /* owned; as many as children can have */
 };
+
+/* A variable that is there already, or the end of the list. */
+static char **find_variable(char **envp, const char *entry)
+{
+    size_t len = strcspn(entry, "=") + 1;
+
+    while (*envp && strncmp(*envp, entry, len))
+        envp++;
+    return envp;
+}
+
+/* The variables that name a rank's GPUs take the place of those of the same name. */
+static int set_gpus(struct starts *s, struct start *x, char **envp)
+{
+    char *line, *rest;
+
+    buf_reset(&x->gpus);
+    binding_gpus(&s->binding, (int)(x->rank - s->crew->ranks), &x->gpus);
+    if (x->gpus.failed)
+        return -1;
+    rest = x->gpus.len ? buf_bytes(&x->gpus) : NULL;
+    while ((line = strsep(&rest, "\n")) && *line) {
+        char **at = find_variable(envp, line);
+
+        if (!*at)
+            at[1] = NULL;
+        *at = line;
+    }
+    return 0;
+}
 
 /* The environment of a block, changed as providers have said: for all, or one rank. */
 static int change_env(const struct starts *s, const struct setup *setup,
@@ -192,14 +223,16 @@ static int make_env(struct starts *s, struct start *x, const struct rank_ends *e
                              .hostname = c->node->args.plan->hide_hostname
                                          ? NULL : c->node->args.hostname };
 
-    x->envp = malloc((env->n + more->n + ENV_RANK_MAX) * sizeof *x->envp);
+    x->envp = malloc((env->n + more->n + ENV_RANK_MAX + BINDING_GPU_VARIABLES) *
+                     sizeof *x->envp);
     if (!x->envp)
         return -1;
     if (env->n)
         memcpy(x->envp, env->v, env->n * sizeof *x->envp);
     if (more->n)
         memcpy(x->envp + env->n, more->v, more->n * sizeof *x->envp);
-    if (env_rank_vars(&vars, x->text, sizeof x->text, x->envp + env->n + more->n, NULL) >= 0)
+    if (env_rank_vars(&vars, x->text, sizeof x->text, x->envp + env->n + more->n, NULL) >= 0 &&
+        (!s->binding.gpus || set_gpus(s, x, x->envp) == 0))
         return 0;
     errno = E2BIG;
     return -1;
@@ -213,7 +246,8 @@ static int begin_process(struct starts *s, struct rank *r, const struct rank_end
     struct child_spec spec = { .path = c->args.programs[s->app], .argv = app->argv.v,
                                .dir = app->wdir, .in = ends->in.theirs, .out = ends->out.theirs,
                                .err = ends->err.theirs, .keep = ends->pmi.theirs,
-                               .cpus = binding_of(&s->binding, (int)(r - c->ranks)),
+                               .cpus = binding_cpus(&s->binding, (int)(r - c->ranks)),
+                               .memory = binding_memory(&s->binding, (int)(r - c->ranks)),
                                .hold = c->args.plan->hold == HOLD_EXEC,
                                .user = c->node->args.user };
 
@@ -296,26 +330,6 @@ static bool end_all(struct starts *s)
     return ok;
 }
 
-/* What cannot be had is said, and they run as we do. */
-static void set_binding(struct starts *s)
-{
-    const struct crew *c = s->crew;
-    const char *how = c->args.plan->apps[s->app].bind;
-    struct node *n = c->node;
-    struct cpus allowed;
-    struct err e;
-    char text[400];
-
-    binding_clear(&s->binding);
-    if (!how || (binding_allowed(&allowed, &e) == 0 &&
-                 binding_init(&s->binding, how, BINDING_SYSTEM, &allowed, &e) == 0))
-        return;
-    binding_clear(&s->binding);
-    snprintf(text, sizeof text, "%s: processes are not bound: %s", n->args.hostname, e.text);
-    if (n->args.plan->verbose)
-        n->ops->tell(n->host, text);
-}
-
 static int set_block(struct starts *s, size_t app, struct err *e)
 {
     struct crew *c = s->crew;
@@ -328,9 +342,9 @@ static int set_block(struct starts *s, size_t app, struct err *e)
         local[i] = c->ranks[i].rank;
     k.local = local;
     s->app = app;
-    set_binding(s);
     strlist_clear(&s->constants);
-    rc = env_add_constants(&k, &s->constants, e);
+    binding_clear(&s->binding);
+    rc = crew_bind(c, app, &s->binding, e) < 0 ? -1 : env_add_constants(&k, &s->constants, e);
     s->env = &c->args.envs[app];
     if (rc == 0 && c->setup.infos.n) {
         rc = change_env(s, &c->setup, s->env, &s->changed, e);
@@ -408,6 +422,8 @@ int crew_start(struct crew *c, struct err *e)
     else
         rc = start_all(&s, e);
     end_all(&s);
+    for (int i = 0; s.v && i < s.children.most; i++)
+        buf_clear(&s.v[i].gpus);
     if (c->n && !*c->node->oom.path)     /* while they start */
         oom_begin(&c->node->oom, "/proc/self/cgroup", "/sys/fs/cgroup");
     children_clear(&s.children);

@@ -9,6 +9,7 @@
 #include "mpiexec_lite/opts.h"
 #include "mpiexec_lite/provider_host.h"
 #include "mpiexec_lite/providers.h"
+#include "mpiexec_lite/quota.h"
 #include "mpiexec_lite/root.h"
 #include "mpiexec_lite/single.h"
 #include "mpiexec_lite/sweep.h"
@@ -93,6 +94,29 @@ static int find_programs(const struct plan *p, const struct placement *place, ch
             return complain("no memory", EXIT_LAUNCHER);
     }
     return 0;
+}
+
+/* More ranks than slots: refused where it was forbidden, or where slots are others' to
+ * give; on a lone host it is processors that count, and a person is told. */
+static int check_crowd(const struct plan *p, const struct placement *place)
+{
+    bool refused = p->oversubscribe == OVERSUBSCRIBE_NO ||
+                   (p->in_allocation && p->oversubscribe == OVERSUBSCRIBE_USUAL);
+    struct err e = { 0 };
+    char text[80];
+    int usable;
+
+    if (p->hosts_given || p->in_allocation)
+        return refused && place_check(p, place, &e) < 0 ? complain(e.text, EXIT_USAGE) : 0;
+    if (p->oversubscribe == OVERSUBSCRIBE_YES || place->size == 1 ||
+        (!refused && !p->verbose && !isatty(STDERR_FILENO)))
+        return 0;
+    usable = usable_processors();
+    if (place->size <= usable)
+        return 0;
+    snprintf(text, sizeof text, "%d processes share %d processor%s%s", place->size, usable,
+             usable > 1 ? "s" : "", refused ? ": -nooversubscribe" : "");
+    return complain(text, refused ? EXIT_USAGE : 0);
 }
 
 static void be_root(struct root_args *args, int fd[2])
@@ -222,7 +246,7 @@ static int run_plan(struct plan *p, int *signo)
         providers_list(p->no_providers, &p->provider_dirs, &p->provider_files, &p->providers,
                        &e) < 0)
         status = complain(e.text, EXIT_USAGE);
-    else
+    else if (!(status = check_crowd(p, &place)))
         status = find_programs(p, &place, programs);
     if (status == 0 && p->print_rank_map)
         status = print_rank_map(p, &place);

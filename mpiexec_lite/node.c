@@ -360,6 +360,7 @@ void node_clear(struct node *n)
 {
     node_cleanup(n);
     topology_clear(&n->topology);
+    topo_here_clear(&n->here);
     server_free(n->server);
     moments_clear(&n->moments);
     free(n->buffer);

@@ -10,6 +10,7 @@
 #include "mpiexec_lite/moments.h"
 #include "mpiexec_lite/oom.h"
 #include "mpiexec_lite/plan.h"
+#include "mpiexec_lite/topo_fetch.h"
 #include "mpiexec_lite/topology.h"
 #include "wire/buf.h"
 
@@ -74,6 +75,7 @@ struct node {
     struct batches    cleanups;      /* that have begun */
     struct pmi_conn_env conn_env;
     struct topology   topology;      /* hwloc's XML */
+    struct topo_here  here;          /* what processes are bound to, once it was needed */
     int               null;          /* /dev/null, for the stdin of most ranks; -1: none */
     int               warned;        /* warnings of the server so far */
     struct oom        oom;           /* since ranks were started here */

@@ -28,7 +28,6 @@ const struct option opts_compat[] = {
     { .names = { "timestamp-output" }, .section = SECTION_COMPAT, .set = opts_set_timestamps,
       .help = "Begin every line of output with the seconds since the start." },
     { .names = { "allow-run-as-root" }, IGNORED, .help = "Always allowed." },
-    { .names = { "oversubscribe" }, IGNORED, .help = "Always so." },
     { .names = { "do-not-resolve" }, IGNORED,
       .help = "Always so: names of hosts are not looked up." },
     { .names = { "set-sid" }, IGNORED,
@@ -77,16 +76,11 @@ const size_t opts_compat_count = sizeof opts_compat / sizeof *opts_compat;
 
 const struct refusal opts_refused[] = {
     /* where processes run */
-    { "bind-to binding bind-to-core bind-to-none bind-to-socket cpu-bind cpu-list cpu-set "
-      "report-bindings topolib",
-      "processes are not bound", "put taskset(1) before the program" },
-    { "membind", "memory is not bound", "put numactl(8) before the program" },
-    { "map-by rank-by rankfile rf npersocket bynode byslot bycore use-hwthread-cpus "
-      "cpus-per-proc cpus-per-rank",
-      "processes are placed by the slots of hosts", "use -ppn, -rankmap or slots" },
-    { "nooversubscribe", "slots are a hint here, not a limit", "give -n as -soft 1:N" },
-    { "gpus-per-proc g gpu-subdevs-per-proc", "GPUs are not shared out",
-      "set CUDA_VISIBLE_DEVICES from MPI_LOCALRANKID in a script" },
+    { "cpu-bind", "srun's words are not known", "use -bind-to, -cpu-list or -map-by" },
+    { "rankfile rf", "a file does not place single ranks", "use -rankmap and -bind-to user:LIST" },
+    { "use-hwthread-cpus", "processes are counted by slots", "use -bind-to hwthread" },
+    { "gpu-subdevs-per-proc", "parts of GPUs are not shared out",
+      "set ZE_AFFINITY_MASK from MPI_LOCALRANKID in a script" },
     { "add-host add-hostfile", "all hosts are named at the start", "use -hosts or -f" },
 
     /* what would be shown */

@@ -50,6 +50,18 @@ static int set_option(struct reader *r, const struct variable *v, const char *na
     return opts_has(r, v->option) ? 0 : o->set(r, o, words, e);
 }
 
+/* The same, of which a site may have words for another launcher: no reason to start
+ * nothing, but silence would mislead. */
+static int set_or_warn(struct reader *r, const struct variable *v, const char *name,
+                       const char *text, struct err *e)
+{
+    struct err why = { 0 };
+
+    if (!*text || set_option(r, v, name, text, &why) == 0)
+        return 0;
+    return opts_warn(r, e, "%s is ignored: %.150s", name, why.text);
+}
+
 /* A switch, or its opposite. */
 static int set_switch(struct reader *r, const struct variable *v, const char *name,
                       const char *text, struct err *e)
@@ -254,15 +266,6 @@ static int set_providers(struct reader *r, const struct variable *v, const char 
     return rc;
 }
 
-/* A variable that would change where or how ranks run: silence would mislead. */
-static int warn_of(struct reader *r, const struct variable *v, const char *name,
-                   const char *text, struct err *e)
-{
-    (void)v;
-    (void)text;
-    return opts_warn(r, e, "%s is not supported by this version and ignored", name);
-}
-
 const struct variable opts_variables[] = {
     { { "MPIEXEC_TIMEOUT" }, set_timeout, "timeout", NULL,
       "As -timeout.  0 or less is no limit." },
@@ -303,15 +306,18 @@ const struct variable opts_variables[] = {
       "LOW:HIGH, the ports to listen at, with -launcher tcp and manual and with -pmi-port.  "
       "The first that is set counts." },
     { { "MPIEXEC_UNIVERSE_SIZE" }, set_option, "usize", NULL, "As -usize." },
+    { { "HYDRA_BINDING" }, set_or_warn, "bind-to", NULL,
+      "As -bind-to; a value that it does not know is ignored with a warning." },
+    { { "HYDRA_MAPPING" }, set_or_warn, "map-by", NULL, "As -map-by, in the same way." },
+    { { "HYDRA_MEMBIND" }, set_or_warn, "membind", NULL, "As -membind, in the same way." },
+    { { "HYDRA_TOPOLIB" }, set_or_warn, "topolib", NULL, "As -topolib, in the same way." },
+    { { "HYDRA_TOPO_DEBUG" }, set_switch, "report-bindings", NULL,
+      "A boolean: as -report-bindings." },
     { { "MPIEXEC_LITE_PROVIDERS" }, set_providers, NULL, NULL,
       "A directory of set-up providers, used after the system's; see "
       "mpiexec_lite-providers(7)." },
-    { { "HYDRA_BINDING" }, warn_of, NULL, NULL, "Ignored with a warning." },
-    { { "HYDRA_MAPPING" }, warn_of, NULL, NULL, "Ignored with a warning." },
-    { { "HYDRA_MEMBIND" }, warn_of, NULL, NULL, "Ignored with a warning." },
     { { "HYDRA_RMK" }, set_rmk, "rmk", NULL, "As -rmk." },
-    { { "HYDRA_TOPO_DEBUG", "HYDRA_TOPOLIB", "HYDRA_DEMUX" }, NULL, NULL, NULL,
-      "Ignored." },
+    { { "HYDRA_DEMUX" }, NULL, NULL, NULL, "Ignored." },
     { { "HYDRA_NAMESERVER_PORT", "HYDRA_NAMESERVER_DEBUG", "HYDSERV_PORT", "HYDSERV_DEBUG" },
       NULL, NULL, NULL, "For daemons of Hydra that are not needed here; ignored." },
     { { "MPIEXEC_PREFIX_DEFAULT", "MPIEXEC_PREFIX_STDOUT", "MPIEXEC_PREFIX_STDERR",

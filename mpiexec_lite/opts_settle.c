@@ -74,7 +74,7 @@ int opts_settle(struct reader *r, struct err *e)
     r->plan->allocate = r->plan->alloc && !env_get(r->envp, "SLURM_JOB_ID");
     if (r->plan->allocate)
         return 0;                        /* it is read again there, where hosts are known */
-    if (opts_settle_hosts(r, e) < 0 || check_count(r->plan, e) < 0)
+    if (opts_settle_hosts(r, e) < 0 || check_count(r->plan, e) < 0 || opts_settle_map(r, e) < 0)
         return -1;
     settle_usize(r);
     if (check_rank(r, "output-from", r->plan->output_from, e) < 0)

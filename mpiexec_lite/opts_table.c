@@ -11,6 +11,7 @@ const char *const opts_section_title[SECTIONS] = {
     [SECTION_IO]       = "Output and input",
     [SECTION_END]      = "End of the job",
     [SECTION_HOSTS]    = "Hosts",
+    [SECTION_MAP]      = "Nodes, processors and memory of a rank",
     [SECTION_LAUNCH]   = "Starting and watching other hosts",
     [SECTION_PMI]      = "PMI",
     [SECTION_INFO]     = "Help and diagnostics",
@@ -230,6 +231,70 @@ const struct option opts_table[] = {
       .help = "Ask Slurm for N nodes, run on them, and give them back.",
       .more = "TIME and what follows are as salloc has them, -alloc 4:30,partition=debug.  In a "
               "job of Slurm it has no effect." },
+
+    { .names = { "bind-to", "binding" }, .arg = "WHAT", .section = SECTION_MAP,
+      .set = opts_set_bind,
+      .help = "What a process may run on: none (default), core, hwthread, socket, numa, l3cache, "
+              "machine ... (see MAPPING AND BINDING).",
+      .more = "core:4 is four of them.  rr gives processors in the order of their numbers, "
+              "user:0,2,4-7,1+9 what is listed; gpu, ib, en, hfi, hsn or pci:ID what is near such "
+              "a device.  Nobody gets a processor that the launcher may not use.  The variable "
+              "HYDRA_BINDING does the same, and binding= in a host file for one host." },
+    { .names = { "bind-to-core" }, .section = SECTION_MAP, .set = opts_set_bind,
+      .value = sizeof "bind-to-" - 1, .with = "bind-to", .help = "The same as -bind-to core." },
+    { .names = { "bind-to-socket" }, .section = SECTION_MAP, .set = opts_set_bind,
+      .value = sizeof "bind-to-" - 1, .with = "bind-to", .help = "The same as -bind-to socket." },
+    { .names = { "bind-to-none" }, .section = SECTION_MAP, .set = opts_set_bind,
+      .value = sizeof "bind-to-" - 1, .with = "bind-to", .help = "The same as -bind-to none." },
+    { .names = { "map-by" }, .arg = "WHAT", .section = SECTION_MAP, .set = opts_set_map,
+      .help = "How far apart successive ranks are: socket, numa, core ...; node: on the next node; "
+              "slot: fill nodes (default).",
+      .more = "The names are those of -bind-to, which is the same object if it is not given.  "
+              "ppr:N:node is -ppn N; ppr:N:socket puts N ranks on a socket before the next one.  "
+              "Behind it may stand :PE=N (cores for each rank), :OVERSUBSCRIBE, :NOOVERSUBSCRIBE "
+              "and :NOLOCAL.  The variable HYDRA_MAPPING does the same." },
+    { .names = { "bynode" }, .section = SECTION_MAP, .set = opts_set_map, .value = 2,
+      .with = "map-by", .help = "The same as -map-by node." },
+    { .names = { "byslot" }, .section = SECTION_MAP, .set = opts_set_map, .value = 2,
+      .with = "map-by", .help = "The same as -map-by slot." },
+    { .names = { "bycore" }, .section = SECTION_MAP, .set = opts_set_map, .value = 2,
+      .with = "map-by", .help = "The same as -map-by core." },
+    { .names = { "npersocket" }, .arg = "N", .section = SECTION_MAP, .set = opts_set_per_socket,
+      .with = "map-by", .help = "The same as -map-by ppr:N:socket." },
+    { .names = { "cpus-per-proc", "cpus-per-rank" }, .arg = "N", .section = SECTION_MAP,
+      .set = opts_set_cpus_per_rank, .help = "Bind each process to N cores." },
+    { .names = { "rank-by" }, .arg = "slot|node|fill", .section = SECTION_MAP,
+      .set = opts_set_numbering,
+      .help = "Who has which number: node after node, a number on each node in turn, or on each "
+              "node in the order of its hardware." },
+    { .names = { "cpu-list", "cpu-set" }, .arg = "CPUS", .section = SECTION_MAP,
+      .set = opts_set_cpu_list,
+      .help = "Use no other processors of any host than these, as 0,2-5." },
+    { .names = { "membind" }, .arg = "HOW", .section = SECTION_MAP, .set = opts_set_memory,
+      .help = "Where memory comes from: none (default), firsttouch, bind[:NODES] or "
+              "interleave[:NODES].",
+      .more = "NODES are numbers of NUMA nodes, as 0,2-3; without them those near the processors "
+              "that the process is bound to.  The variable HYDRA_MEMBIND does the same." },
+    { .names = { "gpus-per-proc", "g" }, .arg = "N|AUTO", .section = SECTION_MAP,
+      .set = opts_set_gpus,
+      .help = "Let each process see N GPUs of its node, or an equal share of them.",
+      .more = "It sets CUDA_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES or ZE_AFFINITY_MASK, by the "
+              "maker of the GPUs that hwloc sees.  When all have been given, it begins again." },
+    { .names = { "oversubscribe" }, .section = SECTION_MAP, .set = opts_set_oversubscription,
+      .flags = OPTION_REPEAT, .value = OVERSUBSCRIBE_YES,
+      .help = "Start more processes than there are slots, without a word.",
+      .more = "Outside of an allocation that is possible without it, too." },
+    { .names = { "nooversubscribe" }, .section = SECTION_MAP, .set = opts_set_oversubscription,
+      .value = OVERSUBSCRIBE_NO, .with = "oversubscribe",
+      .help = "Start nothing if a host would get more processes than it has slots or, without a "
+              "list of hosts, than there are processors." },
+    { .names = { "report-bindings" }, .section = SECTION_MAP, .set = opts_set_switch,
+      JOB(map.report), .value = true,
+      .help = "Show what each rank is bound to, before it starts.",
+      .more = "Sockets are in brackets, cores between slashes; of their processors B are the "
+              "rank's, '.' could be, '-' may not be used." },
+    { .names = { "topolib" }, .arg = "hwloc", .section = SECTION_MAP, .set = opts_set_topolib,
+      .help = "How hosts are looked at; there is only one." },
 
     { .names = { "launcher", "bootstrap" }, .arg = "NAME",
       .section = SECTION_LAUNCH, .set = opts_set_launcher,

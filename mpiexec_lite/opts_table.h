@@ -18,7 +18,7 @@ typedef int option_fn(struct reader *r, const struct option *o, char *const *arg
                       struct err *e);
 
 enum section {
-    SECTION_PROGRAMS, SECTION_ENV, SECTION_IO, SECTION_END, SECTION_HOSTS,
+    SECTION_PROGRAMS, SECTION_ENV, SECTION_IO, SECTION_END, SECTION_HOSTS, SECTION_MAP,
     SECTION_LAUNCH, SECTION_PMI, SECTION_INFO, SECTION_COMPAT,
     SECTIONS,                /* as a section: hidden, not for people */
 };
@@ -102,6 +102,7 @@ struct reader {
     bool          timestamps;        /* --timestamp-output */
     bool          launcher_named;    /* a variable names a launcher */
     bool          strange_launcher;  /* HYDRA_LAUNCHER is none of ours */
+    int           cpus_per_rank;     /* -map-by ...:PE=N; 0: not given */
     bool          skip_launch_node;
     bool          no_autofork;       /* this host is started as the others are */
     bool          usize_system;      /* -usize SYSTEM */
@@ -136,6 +137,12 @@ option_fn opts_set_as;       /* what the row `with` sets, with the row's text or
 option_fn opts_set_ignored;  /* nothing; text: NULL, or the reason, which is a warning */
 option_fn opts_set_print;    /* stop and print by the row's print */
 
+/* Setters, opts_map.c; of those without a value the text is in the name, behind `value`
+ * characters. */
+option_fn opts_set_bind, opts_set_map, opts_set_cpus_per_rank, opts_set_per_socket;
+option_fn opts_set_numbering, opts_set_memory, opts_set_cpu_list, opts_set_gpus;
+option_fn opts_set_topolib, opts_set_oversubscription;
+
 /* Remember a warning.  0, or -1 and ERR_NOMEM. */
 int opts_warn(struct reader *r, struct err *e, const char *fmt, ...) PRINTF(3, 4);
 
@@ -163,6 +170,10 @@ extern const size_t opts_variables_count;
 /* What the environment sets where the command line did not.  0, or -1 and e. */
 int opts_set_from_environment(struct reader *r, struct err *e);
 bool opts_has(const struct reader *r, const char *name);   /* a job-wide one was given */
+
+/* Once hosts are known: what was said of mapping fits together, opts_map.c.  0, or -1 and
+ * e. */
+int opts_settle_map(struct reader *r, struct err *e);
 
 /* All of text is a decimal number in min..max: *out is it.  Else false. */
 bool opts_number(const char *text, long min, long max, long *out);

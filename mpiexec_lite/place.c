@@ -57,14 +57,16 @@ static int add_run(struct placement *pl, size_t *cap, int node, int n, struct er
     return 0;
 }
 
-/* Give a node as many of *left ranks as it may hold in this round. */
-static int fill_node(struct placer *p, size_t node, long round, int *left, struct err *e)
+/* Give a node as many of *left ranks as it may hold in this round, but at most so many. */
+static int fill_node(struct placer *p, size_t node, long round, int most, int *left,
+                     struct err *e)
 {
     long room = round * p->hosts[node].slots - p->used[node];
     int n = room < *left ? (int)room : *left;
 
     if (room <= 0)
         return 0;
+    n = n < most ? n : most;
     p->used[node] += n;
     *left -= n;
     return add_run(p->out, &p->cap, (int)node, n, e);
@@ -74,7 +76,7 @@ static int fill_node(struct placer *p, size_t node, long round, int *left, struc
 static int place_anywhere(struct placer *p, int left, struct err *e)
 {
     while (left) {
-        if (fill_node(p, p->at, p->round, &left, e) < 0)
+        if (fill_node(p, p->at, p->round, INT_MAX, &left, e) < 0)
             return -1;
         if (left && ++p->at == p->nhosts) {
             p->at = 0;
@@ -84,13 +86,24 @@ static int place_anywhere(struct placer *p, int left, struct err *e)
     return 0;
 }
 
+/* The nodes of a block: those of its list, or all. */
+static size_t count_nodes(const struct placer *p, const struct app *a)
+{
+    return a->nnodes ? a->nnodes : p->nhosts;
+}
+
+static size_t node_of(const struct app *a, size_t i)
+{
+    return a->nnodes ? a->nodes[i] : i;
+}
+
 /* The first round in which one of the nodes has room. */
 static long round_with_room(const struct placer *p, const struct app *a)
 {
     long best = LONG_MAX;
 
-    for (size_t i = 0; i < a->nnodes; i++) {
-        long full = p->used[a->nodes[i]] / p->hosts[a->nodes[i]].slots;
+    for (size_t i = 0; i < count_nodes(p, a); i++) {
+        long full = p->used[node_of(a, i)] / p->hosts[node_of(a, i)].slots;
 
         if (full < best)
             best = full;
@@ -98,14 +111,18 @@ static long round_with_room(const struct placer *p, const struct app *a)
     return best + 1;
 }
 
-static int place_on_nodes(struct placer *p, const struct app *a, struct err *e)
+/* Fill the nodes of a block; most: ranks for a node before the next one's turn. */
+static int place_on_nodes(struct placer *p, const struct app *a, int most, struct err *e)
 {
-    int left = a->n;
+    int left = a->n, before;
 
     for (long round = round_with_room(p, a); left; round++)
-        for (size_t i = 0; i < a->nnodes && left; i++)
-            if (fill_node(p, a->nodes[i], round, &left, e) < 0)
-                return -1;
+        do {
+            before = left;
+            for (size_t i = 0; i < count_nodes(p, a) && left; i++)
+                if (fill_node(p, node_of(a, i), round, most, &left, e) < 0)
+                    return -1;
+        } while (left && left < before);
     return 0;
 }
 
@@ -129,19 +146,87 @@ static int place_by_map(struct placer *p, const struct plan *plan, struct err *e
     return rc;
 }
 
+static int place_block(struct placer *p, const struct app *a, bool by_node, struct err *e)
+{
+    if (by_node)
+        return place_on_nodes(p, a, 1, e);
+    return a->nnodes ? place_on_nodes(p, a, INT_MAX, e) : place_anywhere(p, a->n, e);
+}
+
+/* --- numbers in another order ------------------------------------------ */
+
+/* Give the ranks that count has by node, most for a node at a time, nodes as they come. */
+static int number_ranks(struct placer *p, const struct placement *as, int *count, int most,
+                        struct err *e)
+{
+    int left = as->size;
+
+    while (left)
+        for (size_t i = 0; i < as->nruns; i++) {
+            int *here = &count[as->runs[i].node], n = *here < most ? *here : most;
+
+            if (n && add_run(p->out, &p->cap, as->runs[i].node, n, e) < 0)
+                return -1;
+            *here -= n;
+            left -= n;
+        }
+    return 0;
+}
+
+/* A node has one turn in each round: its later runs are passed over. */
+static void drop_repeated(struct placement *pl, int *count)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < pl->nruns; i++) {
+        int *n = &count[pl->runs[i].node];
+
+        if (!*n)
+            pl->runs[kept++] = pl->runs[i];
+        *n += pl->runs[i].n;
+    }
+    pl->nruns = kept;
+}
+
+/* Place a block by itself, and then give its ranks their numbers. */
+static int place_and_number(struct placer *p, const struct app *a, const struct plan *plan,
+                            struct err *e)
+{
+    struct placement *out = p->out, alone = { 0 };
+    size_t cap = p->cap;
+    int *count = calloc(p->nhosts, sizeof *count), rc;
+
+    p->out = &alone;
+    p->cap = 0;
+    rc = count ? place_block(p, a, plan->by_node, e) : no_memory(e);
+    p->out = out;
+    p->cap = cap;
+    if (rc == 0) {
+        drop_repeated(&alone, count);
+        rc = number_ranks(p, &alone, count,
+                          plan->numbering == NUMBER_ACROSS_NODES ? 1 : INT_MAX, e);
+    }
+    free(count);
+    placement_clear(&alone);
+    return rc;
+}
+
 static int place_blocks(struct placer *p, const struct plan *plan, struct err *e)
 {
     if (plan->rankmap)
         return place_by_map(p, plan, e);
     for (size_t i = 0; i < plan->napps; i++) {
         const struct app *a = &plan->apps[i];
-        int rc = a->nnodes ? place_on_nodes(p, a, e) : place_anywhere(p, a->n, e);
+        int rc = plan->numbering == NUMBER_AS_PLACED ? place_block(p, a, plan->by_node, e)
+                                                     : place_and_number(p, a, plan, e);
 
         if (rc < 0)
             return -1;
     }
     return 0;
 }
+
+/* --- the map ----------------------------------------------------------- */
 
 /* Neighbouring runs of equal length on nodes with consecutive numbers share a block
  * of the map.  number: of each node in the map and 1 more, 0: none yet; there is room. */
@@ -248,6 +333,23 @@ static int count_ranks(const struct placement *pl, int node)
         if (pl->runs[i].node == node)
             n += pl->runs[i].n;
     return n;
+}
+
+int place_check(const struct plan *p, const struct placement *pl, struct err *e)
+{
+    int *count = calloc(p->nhosts, sizeof *count), rc = 0;
+
+    if (!count)
+        return no_memory(e);
+    for (size_t i = 0; i < pl->nruns; i++)
+        count[pl->runs[i].node] += pl->runs[i].n;
+    for (size_t i = 0; i < p->nhosts && rc == 0; i++)
+        if (count[i] > p->hosts[i].slots)
+            rc = err_set(e, ERR_INVALID_ARG, "%.80s would have %d processes and has %d slots; "
+                         "--oversubscribe allows that", p->hosts[i].name, count[i],
+                         p->hosts[i].slots);
+    free(count);
+    return rc;
 }
 
 int placement_ranks(const struct placement *pl, int node, int **ranks)

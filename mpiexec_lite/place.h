@@ -3,7 +3,8 @@
  * Blocks of the command line are placed one after the other.  Each fills the
  * slots of its nodes in order (-host: only those) and, when ranks remain, begins
  * again at its first node: a slot is a hint, not a limit.  A later block goes on
- * where slots are still free.  Pure; thread-safe. */
+ * where slots are still free.  With -map-by node each node in turn gets one rank, while
+ * it has slots; -rank-by changes only who has which number.  Pure; thread-safe. */
 #ifndef MPIEXEC_LITE_PLACE_H
 #define MPIEXEC_LITE_PLACE_H
 
@@ -30,6 +31,8 @@ int  place_ranks(const struct plan *p, const long *used, struct placement *out,
  * what a bundle carries.  Copies them. */
 int  place_runs(const struct run *runs, size_t n, struct placement *out, struct err *e);
 void placement_clear(struct placement *pl);
+/* No node has more ranks than slots: 0; else -1 and e, which names one. */
+int  place_check(const struct plan *p, const struct placement *pl, struct err *e);
 
 /* The node of a rank. */
 int  placement_node(const struct placement *pl, int rank);

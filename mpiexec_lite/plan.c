@@ -168,6 +168,14 @@ static void launch_options_clear(struct launch_options *o)
     free(o->localhost);
 }
 
+static void map_options_clear(struct map_options *m)
+{
+    free(m->bind);
+    free(m->by);
+    free(m->memory);
+    free(m->cpus);
+}
+
 void plan_clear(struct plan *p)
 {
     while (p->napps)
@@ -177,6 +185,7 @@ void plan_clear(struct plan *p)
         host_clear(&p->hosts[--p->nhosts]);
     free(p->hosts);
     launch_options_clear(&p->remote);
+    map_options_clear(&p->map);
     env_rules_clear(&p->env);
     free(p->alloc);
     free(p->topology_file);

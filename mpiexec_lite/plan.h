@@ -44,7 +44,7 @@ struct host {                /* one node: its lines and names in the list put to
     char *name;              /* as the user wrote it: no user, no slots, no brackets */
     char *user;              /* remote account, or NULL */
     int   slots;             /* 1 and up */
-    char *binding;           /* binding= of the host file, or NULL; kept for later */
+    char *binding;           /* binding= of the host file, instead of -bind-to; or NULL */
     char *coords;            /* in the network (-topology-file), "0,3"; NULL: not known */
     bool  local;             /* it is the launcher's own host: nothing is started there
                                 but ranks */
@@ -59,7 +59,7 @@ struct app {                 /* one block between ':' */
     char            *soft;   /* -soft: numbers of processes that will do; or NULL */
     char            *arch;   /* -arch: what its machines are called by uname; or NULL */
     char            *file;   /* -file: where more options of it are; or NULL */
-    char            *bind;   /* what its processes run on (binding.h), or NULL: as we do */
+    char            *bind;   /* a spawn's own "bind" (mapspec.h); NULL: as the job */
     char            *pset;   /* process set that its ranks are of (-pset), or NULL; known to
                                 the launcher alone */
     char            *host_list;      /* -host as typed, or NULL */
@@ -114,6 +114,26 @@ struct launch_options {
     size_t        release_bytes; /* -kvs-release-bytes N: what a fence sends along: 256 KiB */
 };
 
+enum { GPUS_AUTO = -1 };
+
+/* Which processors of its node a process gets.  Texts are those of mapspec.h; NULL: not
+ * said. */
+struct map_options {
+    char *bind;              /* -bind-to */
+    char *by;                /* -map-by: an object, if bind is one */
+    char *memory;            /* -membind */
+    char *cpus;              /* -cpu-list: no others are used */
+    int   each;              /* -map-by ppr:N:OBJECT: N; 0: 1 */
+    bool  in_order;          /* -rank-by fill: ranks of a node in the hardware's order */
+    int   gpus;              /* -gpus-per-proc: N or GPUS_AUTO; 0: nothing is set */
+    bool  report;            /* -report-bindings */
+};
+
+/* More ranks on a node than it has slots. */
+enum oversubscription { OVERSUBSCRIBE_USUAL, OVERSUBSCRIBE_YES, OVERSUBSCRIBE_NO };
+
+/* Ranks of a block, once it is known how many each node has. */
+enum numbering { NUMBER_AS_PLACED, NUMBER_NODE_AFTER_NODE, NUMBER_ACROSS_NODES };
 enum providers_root { PROVIDERS_ROOT_FAIL, PROVIDERS_ROOT_SKIP };
 
 struct plan {
@@ -126,6 +146,10 @@ struct plan {
                                     returned: without a list, this host alone */
     size_t           nhosts;
     bool             hosts_given;
+    enum oversubscription oversubscribe;
+    bool             by_node;    /* -map-by node: a rank to each node in turn */
+    enum numbering   numbering;  /* -rank-by */
+    struct map_options map;
     bool             in_allocation;  /* they are what a resource manager has granted */
     char            *alloc;      /* -alloc: what to ask a manager for, or NULL */
     bool             allocate;   /* and it is still to be asked: nothing is settled yet */

@@ -275,8 +275,10 @@ void root_job_start(struct root_job *j)
         root_send(j, "start", mixed ? "mixed" : NULL, 1, NULL, 0);
     if (!plan_is_single(&j->bundle.plan))
         root_setup_start(j);
-    else if (root_single_start(j, &e) < 0)
+    else if (root_single_start(j, &e) < 0) {
+        launch_never_ran(&j->launch, 0);
         root_broken(r, EXIT_LAUNCHER, e.text);
+    }
     if (!j->number)
         root_tools_open(r);
     ext_job_started(r->ext, j->bundle.jobid);

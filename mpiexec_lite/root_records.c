@@ -6,7 +6,7 @@
 
 #include <time.h>
 
-enum { JOBS = 64, RANKS = 65536 };
+enum { JOBS = 16, RANKS = 65536 };
 
 static void drop(struct root *r, struct root_job *j)
 {

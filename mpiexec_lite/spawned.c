@@ -1,9 +1,9 @@
 /* spawned.c - see spawned.h */
 #include "mpiexec_lite/spawned.h"
 
-#include "mpiexec_lite/binding.h"
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/hosts.h"
+#include "mpiexec_lite/mapspec.h"
 #include "mpiexec_lite/setup.h"
 #include "mpiexec_lite/soft.h"
 #include "mpiexec_lite/spawn_env.h"
@@ -162,10 +162,10 @@ static int set_binding(struct app *a, const struct app *like, const struct spawn
     const char *how = spawned_says(info, SPAWNED_BIND);
     char text[240];
 
-    if (!how || binding_is_known(how))
+    if (!how || mapspec_is_known(how))
         return set_text(&a->bind, how ? how : like->bind, e);
-    snprintf(text, sizeof text, "spawn of %.60s: bind %.60s changes nothing: none, core, hwthread, "
-             "socket, numa, rr or user:LIST wanted", a->argv.v[0], how);
+    snprintf(text, sizeof text, "spawn of %.60s: bind %.60s changes nothing: a value of -bind-to "
+             "is wanted", a->argv.v[0], how);
     return strlist_add(&p->warnings, text) < 0 ? no_memory(e) : 0;
 }
 

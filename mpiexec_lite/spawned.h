@@ -11,7 +11,7 @@
  *     hostfile   a file of hosts, if none of these two is given
  *     soft     numbers of processes that will do: 1,4,10:20:2
  *     env      NAME=VALUE, one a line; other changes: spawn_env.h
- *     bind     what its processes run on, as binding.h has it
+ *     bind     what its processes run on, as mapspec.h has it
  *     timeout  the job is ended after so many seconds
  *     end-on-nonzero   TRUE: it ends when a process exits with another status than 0
  *     stdin    who reads what tools push (pmix-iof-push): a rank, all, or none (default)

@@ -1,6 +1,8 @@
 /* topology.c - see topology.h */
 #include "mpiexec_lite/topology.h"
 
+#include "mpiexec_lite/hwloc_child.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -38,7 +40,7 @@ void topology_clear(struct topology *t)
 static void on_said(struct ev_loop *loop, ev_io *w, int revents)
 {
     struct topology *t = w->data;
-    char text[HWLOC_XML_WHY + 1];
+    char text[HWLOC_CHILD_WHY + 1];
     ssize_t n = read(t->said, text, sizeof text - 1);
 
     (void)loop;

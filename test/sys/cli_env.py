@@ -1,7 +1,7 @@
 #!/usr/bin/env -S python3 -B
 """check 12: every variable of Hydra that stands for an option has the effect it should.
 
-Those that bind processes or name an allocation are not here."""
+Those that name an allocation are not here; binding.py has more of those that bind."""
 
 import re
 import socket
@@ -165,6 +165,49 @@ def universe():
     same(lines(*SH, "echo $PMI_UNIVERSE_SIZE", MPIEXEC_UNIVERSE_SIZE="17"), ["17"], "size")
 
 
+SHOW = """
+import os
+memory = os.path.exists("/proc/self/numa_maps") and open("/proc/self/numa_maps").readline().split()[1]
+print(sorted(os.sched_getaffinity(0)), memory)
+"""
+
+
+@rows([(f"check 12: {x} is {option}", x, option, value) for x, option, value in (
+    ("HYDRA_BINDING", "-bind-to", "hwthread"), ("HYDRA_MAPPING", "-map-by", "hwthread"),
+    ("HYDRA_MEMBIND", "-membind", "interleave:0"))])
+def binding(name, option, value):
+    own = {"XDG_RUNTIME_DIR": runtime()}         # where other bound jobs are known
+    r = run(option, value, *py(SHOW), env=own)
+    if b"membind: Operation not permitted" in r.err:
+        raise Skip("no set_mempolicy here")
+    same(r.status, 0, f"{r}")
+    same(lines(*py(SHOW), **own, **{name: value}), r.lines, "as by the option")
+    free = lines(*py(SHOW), **own)
+    if name == "HYDRA_MEMBIND" or len(os.sched_getaffinity(0)) > 1:
+        need(r.lines != free or free[0].endswith("False"), "the option has an effect", r.lines)
+    same(lines(option, "none", *py(SHOW), **own, **{name: value}), free, "an option beats it")
+
+
+@test("check 12: HYDRA_TOPO_DEBUG")
+def report():
+    own = {"XDG_RUNTIME_DIR": runtime()}
+    want = run("-report-bindings", "true", env=own)
+    same(run("true", env={**own, "HYDRA_TOPO_DEBUG": "1"}).messages, want.messages, "bindings")
+    need(want.messages, "there are some")
+    same(run("true", env={**own, "HYDRA_TOPO_DEBUG": "0"}).messages, [], "with 0")
+
+
+@rows([(f"check 12: {x}: a value of another launcher is ignored with a warning", x) for x in
+       ("HYDRA_BINDING", "HYDRA_MAPPING", "HYDRA_MEMBIND", "HYDRA_TOPOLIB")])
+def ignored(name):
+    r = run("echo", "x", env={name: "shelf"})
+    same((r.status, r.lines, len(r.messages)), (0, ["x"], 1), f"end of {r}")
+    need(f"{name} is ignored: " in r.messages[0] and "'shelf'" in r.messages[0], "the words",
+         r.messages)
+    if name == "HYDRA_TOPOLIB":
+        same(run("true", env={name: "hwloc"}).messages, [], "with hwloc")
+
+
 @rows([(f"check 12: {x} is harmless", x) for x in
        ("HYDRA_DEMUX", "HYDRA_NAMESERVER_PORT", "HYDRA_NAMESERVER_DEBUG", "HYDSERV_PORT",
         "HYDSERV_DEBUG", "MPIEXEC_PREFIX_DEFAULT", "MPIEXEC_STDIN_DEST", "MPIEXEC_STDOUTBUF")])
@@ -173,7 +216,8 @@ def harmless(name):
 
 
 @rows([(f"check 12: {x}: only a boolean", x) for x in
-       ("HYDRA_DEBUG", "HYDRA_LAUNCHER_AUTOFORK", "HYDRA_HOSTNAME_PROPAGATION", "HYDRA_USE_STRACE")])
+       ("HYDRA_DEBUG", "HYDRA_LAUNCHER_AUTOFORK", "HYDRA_HOSTNAME_PROPAGATION", "HYDRA_USE_STRACE",
+        "HYDRA_TOPO_DEBUG")])
 def booleans(name):
     for good_one in ("1", "Yes", "TRUE", "on", "0", "no", "false", "OFF"):
         same(run("-launcher", "fork", "true", env={name: good_one}).status, 0, f"status with {good_one}")

@@ -36,14 +36,6 @@ def program():
     return out
 
 
-def runtime():
-    """An XDG_RUNTIME_DIR of the test's own."""
-    folder = f"{tmp()}/run"
-    with contextlib.suppress(FileExistsError):
-        os.mkdir(folder, 0o700)
-    return folder
-
-
 def opened():
     """What is in the runtime folder beside pmi2_server, where launchers that run have sockets
     for tools."""

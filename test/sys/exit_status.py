@@ -263,7 +263,7 @@ def timeout_variable():
     (["-prepend-rnk", "true"], "did you mean -prepend-rank?"),
     (["--no-such-thing-at-all-q", "true"], "--no-such-thing-at-all-q"),
     (["-n", "1", "-n", "2", "true"], "duplicate setting"),
-    (["-bind-to", "core", "true"], "bind-to"),
+    (["-bind-to", "shelf", "true"], "-bind-to: 'shelf' is not none, rr,"),
     (["-configfile", "/no/such/file", ], "/no/such/file"),
     (["-prepend-pattern", "%q", "true"], "%q"),
     (["-stdin", "nobody", "true"], "nobody"),

@@ -82,6 +82,14 @@ def tmp():
     return _local.tmp
 
 
+def runtime():
+    """An XDG_RUNTIME_DIR of the test's own."""
+    folder = f"{tmp()}/run"
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(folder, 0o700)
+    return folder
+
+
 def _one(number, name, function):
     _local.tmp = tempfile.mkdtemp(prefix="mpx-sys-")
     _local.marks = []

@@ -409,7 +409,7 @@ def bound(where, how, cpus, n):
         c.finalize()
     """)
     r = run(*where, "-v", "-n", 1, parent,
-            prefix=("taskset", "-c", ",".join(map(str, cpus))))
+            prefix=("taskset", "-c", ",".join(map(str, cpus))), env={"XDG_RUNTIME_DIR": runtime()})
     same(r.status, 0, f"status of {r}")
     seen = dict(x.split() for x in r.lines)
     same({int(x) for x in seen.pop("parent").split(",")}, set(cpus), "the parent is not bound")
@@ -443,7 +443,8 @@ def bind_hosts(how):
         started(c, command({script("child", SHOW_CPUS)!r}, n=6, bind={how!r}, hosts="h0,h1,h2"))
         c.finalize()
     """)
-    r = quiet(run(*HOSTS, "-prepend-pattern", "%h ", "-n", 1, parent))
+    r = quiet(run(*HOSTS, "-prepend-pattern", "%h ", "-n", 1, parent,
+                  env={"XDG_RUNTIME_DIR": runtime()}))
     for host in "h0", "h1", "h2":
         seen = sorted((int(x.split()[1]), x.split()[2]) for x in r.lines if x.startswith(host))
         need(seen, "ranks on", host, repr(r))
@@ -457,13 +458,13 @@ def bind_others(where):
     for how, wanted, word in (
             ("none", [all_of] * 3, None), (f"user:{last}", [{last}] * 3, None),
             (f"user:{last},{CPUS[0]}+{last}", None, None), ("rainbow", [all_of] * 3, "bind rainbow"),
-            ("user:8191", [all_of] * 3, "not bound: none of the processors of user:8191")):
+            ("user:8191", [all_of] * 3, "not bound: user:8191: none of them may be used")):
         seen, r = bound(where, how, CPUS, 3)
         if wanted:
             same(seen, wanted, f"{how}: {r}")
         else:
             need(all(x in ({last}, {CPUS[0], last}) for x in seen), how, seen)
-        said = [m for m in r.messages if "bound" in m or "changes nothing" in m]
+        said = [m for m in r.messages if "not bound" in m or "changes nothing" in m]
         need(word in said[0] if word else not said, "a word where it changes nothing", said)
     for how in "socket", "numa":                 # where the machine tells them
         seen, r = bound(where, how, CPUS, 3)
@@ -485,7 +486,8 @@ def bind_inherited(where):
         started(c, command({middle!r}, n=1, bind="user:{one}"))
         c.finalize()
     """)
-    lines_are(quiet(run(*where, "-n", 1, parent)), f"0 {one}", "0 " + ",".join(map(str, CPUS)))
+    lines_are(quiet(run(*where, "-n", 1, parent, env={"XDG_RUNTIME_DIR": runtime()})),
+              f"0 {one}", "0 " + ",".join(map(str, CPUS)))
 
 
 # --- libraries --------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from spawnlib import *
 raw_points(("spawns of 2 in a row", 1000, 20, 1, 2, "child"),
            ("spawns, 64 at once", 10, 1, 64, 1, "child"),
            ("nests of jobs, 8 deep", 50, 2, 1, 1, "deep", 7),
-           ("spawns of 64 that use no PMI", 20, 1, 1, 64, "none"))
+           ("spawns of 64 that use no PMI", 100, 5, 1, 64, "none"))
 
 
 @case("800 spawns that fail in five ways: nothing grows")

@@ -190,7 +190,7 @@ def many():
 
 @rows([(f"refused: {name}", name, text) for name, text in (
     ("t.txt", "does not end in .json, .svg or .html"), ("json", "does not end in"),
-    ("/no/such/folder/t.svg", "No such file or directory"))])
+    ("/dev/null/t.svg", "Not a directory"))])
 def refused(name, text):
     r = run("-timeline", name, "true", cwd=tmp())
     same(r.status, 2, f"status of {r}")

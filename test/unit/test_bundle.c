@@ -46,6 +46,11 @@ static void fill(struct bundle *b)
     p->ports = (struct port_range){ 5000, 5010 };
     p->hide_hostname = true;
     p->alloc_kinds = strdup("system");
+    p->oversubscribe = OVERSUBSCRIBE_YES;
+    p->map = (struct map_options){
+        .bind = strdup("core:2"), .by = strdup("socket"), .memory = strdup("bind:0"),
+        .cpus = strdup("0-7"), .each = 2, .in_order = true, .gpus = GPUS_AUTO, .report = true,
+    };
     strlist_add(&p->env.set, "G=1");
     strlist_add(&p->providers, "/etc/p/10-a");
     strlist_add(&p->providers, "/etc/p/20-b.so");
@@ -112,9 +117,23 @@ static void same_launch(const struct launch_options *a, const struct launch_opti
     assert_int_equal(a->ssh_quiet, b->ssh_quiet);
 }
 
+static void same_map(const struct map_options *a, const struct map_options *b)
+{
+    same_text(a->bind, b->bind);
+    same_text(a->by, b->by);
+    same_text(a->memory, b->memory);
+    same_text(a->cpus, b->cpus);
+    assert_int_equal(a->each, b->each);
+    assert_int_equal(a->in_order, b->in_order);
+    assert_int_equal(a->gpus, b->gpus);
+    assert_int_equal(a->report, b->report);
+}
+
 static void same_options(const struct plan *a, const struct plan *b)
 {
     same_launch(&a->remote, &b->remote);
+    same_map(&a->map, &b->map);
+    assert_int_equal(a->oversubscribe, b->oversubscribe);
     same_text(a->label, b->label);
     same_text(a->dims, b->dims);
     same_text(a->alloc_kinds, b->alloc_kinds);

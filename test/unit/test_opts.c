@@ -591,8 +591,6 @@ static const struct { const char *name, *env[3], *words[MOST], *want, *error; } 
     { "no configuration file", { "HYDRA_CONFIG_FILE=/nonexistent" }, { "a" }, NULL,
       "/nonexistent: No such file or directory" },
     { "-noconf",        { "HYDRA_CONFIG_FILE=/nonexistent" }, { "-noconf", "a" }, "1*a", "" },
-    { "not supported",  { "HYDRA_BINDING=x" }, { "a" },
-      "1*a WARN: HYDRA_BINDING is not supported by this version and ignored", "" },
     { "host file",      { "HYDRA_HOST_FILE=HYDRA_USE_LOCALHOST" }, { "a" },
       "1*a hosts=HERE:1", "" },
     { "a list wins",    { "HYDRA_HOST_FILE=/nonexistent" }, { "-hosts", "n1", "a" },
@@ -1065,7 +1063,8 @@ static const char *sample(const struct option *o)
         { "LIST", "localhost" }, { "FILE", "HYDRA_USE_LOCALHOST" }, { "W", "1" }, { "PORT", "1" },
         { "NAME", "ssh" }, { "KIND", "user" }, { "N[:TIME][,OPTION=VALUE]...", "1" }, { "ASCENDING|DESCENDING", "up" },
         { "SYSTEM|INFINITE|N", "1" }, { "none|all|R|file:F", "none" },
-        { "PATH|HOST:PORT|auto|start|none", "auto" }, { "fail|skip", "skip" },
+        { "PATH|HOST:PORT|auto|start|none", "auto" }, { "fail|skip", "skip" }, { "WHAT", "core" }, { "HOW", "none" },
+        { "slot|node|fill", "fill" }, { "N|AUTO", "1" }, { "CPUS", "0" },
     };
 
     for (size_t i = 0; i < COUNT(samples); i++)

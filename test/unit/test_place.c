@@ -12,7 +12,7 @@
 #define COUNT(a) (sizeof (a) / sizeof *(a))
 #define MOST 6               /* hosts, and blocks, of a row */
 
-/* Hosts by their slots; blocks by their ranks and, if not all, their nodes: "02". */
+/* Options are those of the name.  Hosts by their slots; blocks by their ranks and, if not all, their nodes: "02". */
 static const struct {
     const char *name;
     int slots[MOST];
@@ -46,6 +46,22 @@ static const struct {
       "(vector,(0,2,3))" },
     { "full ones get more at last", { 1, 1 }, { { 2, "0" }, { 3, "" } }, "00110",
       "(vector,(0,2,2),(0,1,1))" },
+    { "-map-by node",        { 2, 2, 2 }, { { 5, "" } }, "01201",
+      "(vector,(0,3,1),(0,2,1))" },
+    { "-map-by node passes over full ones", { 1, 3 }, { { 4, "" } }, "0111",
+      "(vector,(0,1,1),(1,1,3))" },
+    { "-map-by node, more than slots", { 1, 2 }, { { 5, "" } }, "01101",
+      "(vector,(0,1,1),(1,1,2),(0,2,1))" },
+    { "-map-by node, -host", { 2, 2, 2 }, { { 3, "20" }, { 3, "" } }, "202011",
+      "(vector,(0,2,1),(0,2,1),(2,1,2))" },
+    { "-rank-by node",       { 2, 3 }, { { 5, "" } }, "01011",
+      "(vector,(0,2,1),(0,1,1),(1,1,2))" },
+    { "-rank-by node, block by block", { 2, 2 }, { { 3, "" }, { 1, "" } }, "0101",
+      "(vector,(0,2,1),(0,2,1))" },
+    { "-map-by node -rank-by slot", { 2, 2 }, { { 3, "" } }, "001",
+      "(vector,(0,1,2),(1,1,1))" },
+    { "-rank-by slot, more than slots", { 1, 1 }, { { 3, "" } }, "001",
+      "(vector,(0,1,2),(1,1,1))" },
 };
 
 static void set_nodes(struct app *a, const char *text)
@@ -59,6 +75,11 @@ static void set_nodes(struct app *a, const char *text)
 static void make_plan(struct plan *p, size_t row)
 {
     plan_init(p);
+    p->by_node = strstr(cases[row].name, "-map-by node") != NULL;
+    if (strstr(cases[row].name, "-rank-by node"))
+        p->numbering = NUMBER_ACROSS_NODES;
+    else if (strstr(cases[row].name, "-rank-by slot"))
+        p->numbering = NUMBER_NODE_AFTER_NODE;
     for (size_t i = 0; i < MOST && cases[row].slots[i]; i++)
         plan_add_host(p, "h")->slots = cases[row].slots[i];
     for (size_t i = 0; i < MOST && cases[row].blocks[i].n; i++) {
@@ -123,6 +144,29 @@ static void test_cases(void **state)
         placement_clear(&pl);
         plan_clear(&p);
     }
+}
+
+static void test_check(void **state)
+{
+    struct placement pl;
+    struct err e = { 0 };
+    struct plan p;
+
+    (void)state;
+    plan_init(&p);
+    plan_add_host(&p, "a")->slots = 2;
+    plan_add_host(&p, "b")->slots = 1;
+    plan_add_app(&p)->n = 3;
+    assert_int_equal(place_ranks(&p, NULL, &pl, &e), 0);
+    assert_int_equal(place_check(&p, &pl, &e), 0);
+    placement_clear(&pl);
+    p.apps[0].n = 6;
+    assert_int_equal(place_ranks(&p, NULL, &pl, &e), 0);
+    assert_int_equal(place_check(&p, &pl, &e), -1);
+    assert_string_equal(e.text, "a would have 4 processes and has 2 slots; --oversubscribe allows "
+                        "that");
+    placement_clear(&pl);
+    plan_clear(&p);
 }
 
 /* 100,000 ranks on 4096 nodes of 16 slots: all full, then a part of a second round. */
@@ -252,7 +296,7 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cases),
+        cmocka_unit_test(test_cases), cmocka_unit_test(test_check),
         cmocka_unit_test(test_used),
         cmocka_unit_test(test_large),
         cmocka_unit_test(test_many_blocks),

@@ -317,18 +317,16 @@ static void test_inherited(void **state)
 static void test_unknown(void **state)
 {
     static const struct wish w[] = {
-        { "./a", { 0 }, 1, { "arch", "x86", "wdir", "/", "bind", "board" } },
+        { "./a", { 0 }, 1, { "arch", "x86", "wdir", "/", "bind", "shelf" } },
         { "./b", { 0 }, 1, { "WDIR", "/" } },
         { "./c", { 0 }, 1, { "file", "other-keys" } },
     };
     static const char *const warnings[] = {
         "spawn of ./a: info key arch changes nothing",
-        "spawn of ./a: bind board changes nothing: none, core, hwthread, socket, numa, rr or "
-        "user:LIST wanted",
+        "spawn of ./a: bind shelf changes nothing: a value of -bind-to is wanted",
         "spawn of ./b: info key WDIR changes nothing",
         "spawn of ./c: info key arch (line 2 of its file) changes nothing",
-        "spawn of ./c: bind user: changes nothing: none, core, hwthread, socket, numa, rr or "
-        "user:LIST wanted",
+        "spawn of ./c: bind user: changes nothing: a value of -bind-to is wanted",
     };
     const char *other = "\n arch = x\nbind=user:\n";
     struct bundle parent, out;

@@ -499,7 +499,8 @@ static void test_pause(void **state)
  * shell that brings it. */
 static void test_wrapper(void **state)
 {
-    static const struct spread_call call = { "10.0.0.1:7", "job.1", 3 };
+    static const struct spread_call call = { .addresses = "10.0.0.1:7", .job = "job.1",
+                                              .position = 3, .n = 1 };
     static const char *const wrapper[] = { "strace", "-f", NULL };
     static const struct { enum launcher launcher; enum proxy_where where; const char *ends; } rows[] = {
         { LAUNCHER_SSH, PROXY_BESIDE, "|node7|strace|-f|/p" },
