@@ -46,7 +46,7 @@ client_pic = $(client_src:%.c=$B/pic/%.o)
 
 ext_lib  = $(wildcard pmix_ext/lib_*.c)
 ext_src  = $(ext_lib) $(wildcard pmix_ext/util_*.c pmix_ext/value*.c) $(addprefix pmix_ext/, \
-             base64.c find.c find_far.c json_reader.c names.c rendezvous.c rundir.c start.c \
+             base64.c env_text.c find.c find_far.c json_reader.c names.c rendezvous.c rundir.c start.c \
              types.c unsupported.c words.c) pmi2/mapping.c \
            $(filter-out pmi2/lib_pmi2.c,$(client_src))
 ext_pic  = $(ext_src:%.c=$B/pic/%.o)
@@ -83,8 +83,8 @@ $B/bin/mpiexec_lite: LDHARDEN += -Wl,--dynamic-list=mpiexec_lite/mpir.list $(if 
 $B/bin/mpiexec_lite: mpiexec_lite/mpir.list
 
 # Of the launcher it has what takes calls of other hosts, and of tools.
-calls = address conn dialog gate handshake login login_line login_payload munge_helper munger now \
-        sealed tools
+calls = address bridge conn dialog gate handshake login login_line login_payload munge_helper \
+        munger now sealed tools
 $B/bin/pmi2_server: $B/mpiexec_lite/server_main.o $(core) $(resident) \
                     $(calls:%=$B/mpiexec_lite/%.o) | $B/bin/.
 	$(LD_PROGRAM) $(LIBS_SQL) $(LIBS) -o $@
@@ -159,8 +159,8 @@ slurm-deps: ; @test/packages $(SLURM_PACKAGES)
 
 # --- tests -------------------------------------------------------------------
 
-$B/test/unit/test_registry: $(resident)
-$B/test/unit/test_registry: LIBS_MORE = $(LIBS_SQL)
+$B/test/unit/test_registry $B/test/unit/test_guest: $(resident)
+$B/test/unit/test_registry $B/test/unit/test_guest: LIBS_MORE = $(LIBS_SQL)
 $(unit): %: %.o $(everything)
 	$(LD_TEST) -lcmocka -lpthread -ldl $(LIBS_MORE) $(LIBS) -o $@
 # With a store of its own.
@@ -223,8 +223,8 @@ soak: all
 	@test/soak --minutes $(MINUTES)
 
 # Includes point only towards wire/, and only these files include the event loop.
-LOOP_FILES = conn.h dialog.h errand.h fatal.c feed.h front.c glance.c handshake.h hook_run.h link.h listen.h munger.c \
-             sealed.h sink.h tool_stream.h topology.h
+LOOP_FILES = conn.h dialog.h errand.h fatal.c feed.h front.c glance.c handshake.h hook_run.h link.h listen.h \
+             munger.c sealed.h sink.h tool_dial.c tool_stream.h topology.h
 loop_free  = $(filter-out $(LOOP_FILES:%=mpiexec_lite/%),$(wildcard mpiexec_lite/*.[ch]))
 layers:
 	@bad=0; look() { if grep -nE "$$1" $$2; then bad=1; fi; }; \

@@ -81,6 +81,18 @@ static void carry(int fd)
     }
 }
 
+/* fd: the server, taken; or -1, and e. */
+static int be_stream(int fd, const struct err *e)
+{
+    if (say(fd < 0 ? e->text : "") < 0 || fd < 0 || await_answer() < 0)
+        return 1;
+    fcntl(STDIN_FILENO, F_SETFL, fcntl(STDIN_FILENO, F_GETFL) | O_NONBLOCK);
+    fcntl(STDOUT_FILENO, F_SETFL, fcntl(STDOUT_FILENO, F_GETFL) | O_NONBLOCK);
+    carry(fd);
+    close(fd);
+    return 0;
+}
+
 int bridge_run(pid_t pid)
 {
     struct find_wants wants = { .pid = pid };
@@ -91,11 +103,13 @@ int bridge_run(pid_t pid)
     if (find_server(&wants, &found, &e) == PMIX_SUCCESS)
         fd = find_connect(&found, &e);
     find_clear(&found);
-    if (say(fd < 0 ? e.text : "") < 0 || fd < 0 || await_answer() < 0)
-        return 1;
-    fcntl(STDIN_FILENO, F_SETFL, fcntl(STDIN_FILENO, F_GETFL) | O_NONBLOCK);
-    fcntl(STDOUT_FILENO, F_SETFL, fcntl(STDOUT_FILENO, F_GETFL) | O_NONBLOCK);
-    carry(fd);
-    close(fd);
-    return 0;
+    return be_stream(fd, &e);
+}
+
+int bridge_run_to(const char *socket)
+{
+    struct err e = { 0 };
+    int fd = rundir_connect(socket, &e);
+
+    return be_stream(fd, &e);
 }

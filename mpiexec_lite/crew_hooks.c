@@ -73,7 +73,8 @@ int crew_set_up(struct crew *c, struct err *e)
                                .providers = &a->plan->providers,
                                .root_fails = a->plan->providers_root == PROVIDERS_ROOT_FAIL,
                                .user = c->node->args.user,
-                               .job = { a->jobid, a->spawner, a->plan, a->place },
+                               .job = { .id = a->jobid, .spawner = a->spawner, .plan = a->plan,
+                                        .place = a->place },
                                .node = c->node->args.index, .setup = &c->setup,
                                .nranks = c->n };
     int *ranks;

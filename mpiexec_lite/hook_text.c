@@ -96,10 +96,12 @@ static json_t *begin_job(enum hook hook, const struct hook_job *j)
 int hook_ask_application(struct buf *out, const struct hook_job *j)
 {
     json_t *line = begin_job(HOOK_APPLICATION, j);
-    json_t *all = json_pack("[{s:s,s:s,s:b}]", "key", PMIX_SETUP_APP_ALL, "type", "PMIX_BOOL",
-                            "value", 1);
+    json_t *directives = j->directives
+                         ? json_loads(j->directives, 0, NULL)
+                         : json_pack("[{s:s,s:s,s:b}]", "key", PMIX_SETUP_APP_ALL, "type",
+                                     "PMIX_BOOL", "value", 1);
 
-    json_object_set_new(line, "directives", all);
+    json_object_set_new(line, "directives", directives);
     return put_line(out, line);
 }
 

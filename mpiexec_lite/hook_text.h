@@ -27,6 +27,8 @@ struct hook_job {                        /* all borrowed */
     const char             *id, *spawner;        /* spawner: NULL for none */
     const struct plan      *plan;
     const struct placement *place;
+    const char             *directives;          /* JSON: an array of infos; NULL: all that
+                                                    there is to say */
 };
 
 /* Append a line.  -1: no memory. */

@@ -3,6 +3,7 @@
 #include "mpiexec_lite/child.h"
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/front.h"
+#include "mpiexec_lite/hook_host.h"
 #include "mpiexec_lite/launch.h"
 #include "mpiexec_lite/mpir.h"
 #include "mpiexec_lite/naming_start.h"
@@ -293,6 +294,8 @@ int main(int argc, char **argv)
         return complain(strerror(errno), EXIT_LAUNCHER);
     if (argc == 3 && !strcmp(argv[1], "--run-provider"))
         return provider_host_run(argv[2]);
+    if (argc == 2 && !strcmp(argv[1], "--host-providers"))
+        return hook_host_run();
     what = opts_parse(&plan, argc, argv, environ, stdout, &e);
     for (size_t i = 0; i < plan.warnings.n; i++)
         complain(plan.warnings.v[i], 0);

@@ -20,6 +20,7 @@
 enum { ADDRESSES = 8 };
 
 struct stream {
+    struct name_line *line;
     struct sealed *sealed;           /* owned */
     LIST_ENTRY(stream) in_list;
 };
@@ -28,8 +29,10 @@ struct name_line {
     struct handshake h;              /* first */
     struct ev_loop  *loop;           /* borrowed */
     struct munger   *munger;         /* owned */
-    name_line_done        *done;
+    name_line_done  *done;
+    void           (*over)(void *host, const char *why); /* NULL: nobody asks */
     void            *host;
+    int              onto;           /* owned: the other end of the next stream; -1: a new one */
     char             where[ADDRESS_HOST + 8];
     struct sockaddr_in to[ADDRESSES];
     int              n, next;        /* addresses; the one to be dialled */
@@ -45,23 +48,29 @@ static bool trusts(void *host, uid_t uid)
 static void stream_over(void *host, struct sealed *s, const char *why)
 {
     struct stream *x = host;
+    struct name_line *f = x->line;
 
     (void)s;
-    (void)why;                           /* its user sees the end */
     LIST_REMOVE(x, in_list);
     free(x);
+    if (f->over)                         /* else its user sees the end */
+        f->over(f->host, why);
 }
 
 /* Our end of a stream over this connection, which is taken; or -1. */
 static int open_stream(struct name_line *f)
 {
     struct stream *x = calloc(1, sizeof *x);
-    int plain, tcp = f->h.fd;
+    int plain = f->onto, tcp = f->h.fd;
 
     if (!x)
         return -1;
-    f->h.fd = -1;
-    x->sealed = sealed_new(f->loop, tcp, &f->h.login.keys, &f->h.in, &plain, stream_over, x);
+    f->h.fd = f->onto = -1;
+    x->line = f;
+    x->sealed = plain < 0 ? sealed_new(f->loop, tcp, &f->h.login.keys, &f->h.in, &plain,
+                                       stream_over, x)
+                          : sealed_new_on(f->loop, tcp, plain, &f->h.login.keys, &f->h.in,
+                                          stream_over, x);
     if (!x->sealed) {
         free(x);
         return -1;
@@ -118,6 +127,12 @@ static void dial_next(struct name_line *f, const struct err *why)
     handshake_start(&f->h, f->loop, f->munger, fd, LOGIN_CLIENT, &conf, on_over);
 }
 
+void name_line_onto(struct name_line *f, int plain, void (*over)(void *host, const char *why))
+{
+    f->onto = plain;
+    f->over = over;
+}
+
 void name_line_dial(struct name_line *f)
 {
     static const struct err none = { 0 };
@@ -158,6 +173,7 @@ struct name_line *name_line_new(struct ev_loop *loop, const char *where, const c
     f->loop = loop;
     f->done = done;
     f->host = host;
+    f->onto = -1;
     LIST_INIT(&f->streams);
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);  /* keys will be in our memory */
     if (look_up(f, where, e) == 0) {
@@ -183,5 +199,7 @@ void name_line_free(struct name_line *f)
         free(x);
     }
     munger_free(f->munger);
+    if (f->onto >= 0)
+        close(f->onto);
     free(f);
 }

@@ -18,6 +18,9 @@ struct name_line *name_line_new(struct ev_loop *loop, const char *where, const c
 /* One address after the other, HANDSHAKE_SECONDS each.  done is called, maybe at once;
  * until then this must not be called again. */
 void name_line_dial(struct name_line *f);
+/* Before that: the stream is carried to this socket (taken), and done gets its number only.
+ * over: it has ended; why is "" where it has ended as it should. */
+void name_line_onto(struct name_line *f, int plain, void (*over)(void *host, const char *why));
 /* What streams have been given goes out as far as possible.  NULL is fine. */
 void name_line_free(struct name_line *f);
 

@@ -7,6 +7,7 @@
 #include "mpiexec_lite/provider_host.h"
 #include "mpiexec_lite/spread.h"
 #include "mpiexec_lite/stage.h"
+#include "mpiexec_lite/tool_dial.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -20,6 +21,8 @@ static const char usage[] =
     "\n"
     "  --tool PID  be the stream of a tool of another host to the server with this pid;\n"
     "              0: to the one that runs here\n"
+    "  --dial HOST:PORT\n"
+    "              be the stream of a tool here to the pmi2_server there\n"
     "  --version   print the version\n"
     "  --help      print this text\n";
 
@@ -108,6 +111,8 @@ int main(int argc, char **argv)
     }
     if (argc == 3 && !strcmp(argv[1], "--tool"))
         return bridge_run((pid_t)strtol(argv[2], NULL, 10));
+    if (argc == 3 && !strcmp(argv[1], "--dial"))
+        return tool_dial_run(argv[2], getenv("PMI2_MUNGE_SOCKET"));
     if (argc == 3 && !strcmp(argv[1], "--run-provider"))
         return provider_host_run(argv[2]);
     inherited_save(&user);

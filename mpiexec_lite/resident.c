@@ -68,7 +68,7 @@ static const struct dialog_ops dialog_ops = { resident_message, on_closed };
 static int used_by(const struct resident *r, uid_t uid)
 {
     const struct client *c;
-    int n = 0;
+    int n = resident_guests(r, uid) * FAR_DESCRIPTORS;
 
     TAILQ_FOREACH(c, &r->clients, in_all)
         if (c->uid == uid)
@@ -331,6 +331,7 @@ struct resident *resident_new(const struct resident_args *args, struct err *e)
     r->lock = r->fd = -1;
     TAILQ_INIT(&r->clients);
     LIST_INIT(&r->tickets);
+    LIST_INIT(&r->guests);
     TAILQ_INIT(&r->replies);
     TAILQ_INIT(&r->meetings);
     msg_init(&r->out);
@@ -360,6 +361,7 @@ void resident_free(struct resident *r)
     if (!r)
         return;
     resident_tools_close(r);
+    resident_guests_close(r);
     store_close(r->store);
     r->store = NULL;
     while ((c = TAILQ_FIRST(&r->clients)))

@@ -2,7 +2,8 @@
  *
  * Who a client is, the kernel says (SO_PEERCRED), or, of one on another host, munge
  * (login.h).  A user's server serves its user and root; the system's, which is root's,
- * serves everybody, and starts, signals and opens nothing for anybody.  Messages are PMI-2
+ * serves everybody, and starts, signals and opens nothing for anybody, but for the process
+ * behind the request tool, which has become that user before it does.  Messages are PMI-2
  * frames (wire/FORMAT) without an opening exchange; every request has a number (id) that its
  * reply repeats, and replies may overtake each other.
  *
@@ -26,6 +27,11 @@
  *   introduce       job                 -> path, secret, answer: of the launcher of that
  *                                          job, if it is the asker's user's
  *   ping
+ *   tool            pid                 of a client of another host: what follows is a
+ *                                       tool's stream to the launcher of its user that is
+ *                                       this process, or that is alone.  No reply, but the
+ *                                       first words of pmi2_proxy --tool (pmix_ext/find.h);
+ *                                       a refusal is said in the same way
  *
  * A launcher whose job is asked for by introduce is told, without having asked (id=0):
  *
@@ -52,6 +58,7 @@ struct resident_args {
     const char *listen;          /* ADDRESS[:PORT] for other hosts; NULL: no port */
     const char *munge_socket;    /* NULL: the usual one */
     bool        no_tools;        /* no tool can connect */
+    bool        no_guests;       /* nor can tools of other hosts */
     bool        public_jobs;     /* the system's: everybody may know of everybody's jobs */
     bool        verbose;
 };

@@ -1,7 +1,8 @@
 /* resident_impl.h - what the resident server's source files share: resident.c (its socket,
  * its clients, the loop), resident_far.c (clients of other hosts), resident_serve.c
  * (requests and their replies), resident_list.c (long ones), resident_meet.c (launchers that
- * are introduced to each other) and resident_tools.c (tools). */
+ * are introduced to each other), resident_tools.c (tools) and resident_guest.c (tools of other
+ * hosts). */
 #ifndef MPIEXEC_LITE_RESIDENT_IMPL_H
 #define MPIEXEC_LITE_RESIDENT_IMPL_H
 
@@ -68,6 +69,7 @@ struct resident {
     struct tickets   tickets;
     struct replies   replies;
     struct meetings  meetings;
+    LIST_HEAD(, guest) guests;   /* owned: resident_guest.c */
     long long        meeting;    /* number of the last one */
     struct gate     *gate;       /* or NULL */
     bool             tried;      /* munge; why it does not work, or "" */
@@ -102,6 +104,13 @@ int  resident_far_open(struct resident *r, struct err *e);
 /* resident_tools.c: take calls of tools.  0, or -1 and e. */
 int  resident_tools_open(struct resident *r, struct err *e);
 void resident_tools_close(struct resident *r);
+
+/* resident_guest.c: a client that is a tool (request tool).  -1 always, and e for the log: the
+ * connection ends here; if a process has taken it over, it goes on there. */
+int  resident_tool(struct client *c, const struct msg *m, struct err *e);
+/* Those that are served for this user; (uid_t)-1: for all. */
+int  resident_guests(const struct resident *r, uid_t uid);
+void resident_guests_close(struct resident *r);
 
 /* resident_list.c: add a page of a list to c->all->out.  To be freed when that has been
  * formatted; NULL: no memory. */

@@ -322,6 +322,8 @@ int resident_message(void *host, struct dialog *d, const struct msg *m, struct e
         return err_set(e, ERR_OTHER, "too much waits to be read by this user");
     if (msg_number(m, "id", 0, INT64_MAX, &id, e) < 0)
         return err_context(e, "%.40s", m->cmd);
+    if (!strcmp(m->cmd, "tool"))
+        return resident_tool(c, m, e);
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         if (strcmp(requests[i].cmd, m->cmd))
             continue;

@@ -67,13 +67,13 @@ static double op_now(void *host)
     return (double)time(NULL);
 }
 
-static int op_log_line(void *host, enum ext_log to, int priority, const char *nspace,
+static int op_log_line(void *host, enum ext_log to, int priority, const char *job,
                        const char *line, size_t len)
 {
     (void)host;
     (void)to;
     (void)priority;
-    (void)nspace;
+    (void)job;
     (void)line;
     (void)len;
     return ENOTSUP;

@@ -7,6 +7,8 @@
 #include "pmix_ext/find.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,8 +32,23 @@ static double op_now(void *host)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+/* Into a file of -log-dir; its user is told what is wrong with that. */
+static int keep(struct root *r, const char *name, const char *line, size_t len)
+{
+    const char *dir = r->plan->log_dir;
+    int errnum = journal_write(dir, name, line, len);
+    char text[512];
+
+    if (errnum && dir) {
+        snprintf(text, sizeof text, "-log-dir %.200s: cannot write %.100s%s: %s", dir,
+                 name ? name : "store", name ? ".record" : "", strerror(errnum));
+        node_warn(&r->node, text);
+    }
+    return errnum;
+}
+
 /* For a reader who does not read, messages are lost rather than kept without end. */
-static int op_log(void *host, enum ext_log to, int priority, const char *nspace,
+static int op_log(void *host, enum ext_log to, int priority, const char *job,
                   const char *line, size_t len)
 {
     struct root *r = host;
@@ -44,9 +61,9 @@ static int op_log(void *host, enum ext_log to, int priority, const char *nspace,
     case EXT_LOG_SYSLOG:
         return journal_syslog(priority, line, len);
     case EXT_LOG_RECORD:
-        return journal_write(r->plan->log_dir, nspace, line, len);
+        return keep(r, job ? job : r->jobid, line, len);
     case EXT_LOG_STORE:
-        return journal_write(r->plan->log_dir, NULL, line, len);
+        return keep(r, NULL, line, len);
     }
     return ENOTSUP;
 }

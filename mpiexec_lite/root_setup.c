@@ -81,7 +81,8 @@ int root_setup_begin(struct root_job *j, void (*done)(struct root_job *j, const 
                                .providers = &r->plan->providers,
                                .root_fails = r->plan->providers_root == PROVIDERS_ROOT_FAIL,
                                .user = &r->user,
-                               .job = { b->jobid, b->spawner, &b->plan, &b->place } };
+                               .job = { .id = b->jobid, .spawner = b->spawner, .plan = &b->plan,
+                                        .place = &b->place } };
 
     if (!r->plan->providers.n || plan_is_single(&b->plan))
         return 0;

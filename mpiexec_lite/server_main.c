@@ -1,4 +1,5 @@
 /* server_main.c - the program pmi2_server: what is asked for, and where things are. */
+#include "mpiexec_lite/bridge.h"
 #include "mpiexec_lite/resident.h"
 #include "mpiexec_lite/resident_ask.h"
 #include "pmix_ext/rundir.h"
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -23,6 +25,7 @@ static const char usage[] =
     "                   [--background] [--disable-tools]\n"
     "                   [--listen ADDRESS[:PORT] [--munge-socket PATH]]\n"
     "       pmi2_server --list | --unpublish NAME [--owner USER]\n"
+    "       pmi2_server --tool SOCKET\n"
     "\n"
     "Keeps names that programs publish, beyond the end of their mpiexec_lite, and the list\n"
     "of running jobs.  See pmi2_server(1).\n"
@@ -34,8 +37,8 @@ static const char usage[] =
     "  --state FOLDER     keep the names there instead of /var/tmp/pmi2_server-UID, or\n"
     "                     /var/lib/pmi2_server with --system; not on a network file system\n"
     "  --listen ADDRESS[:PORT]\n"
-    "                     also serve launchers of other hosts, who log in by munge, at this\n"
-    "                     IPv4 address; port 17653 unless said otherwise\n"
+    "                     also serve launchers and tools of other hosts, who log in by\n"
+    "                     munge, at this IPv4 address; port 17653 unless said otherwise\n"
     "  --munge-socket PATH\n"
     "                     munged's socket, for --listen\n"
     "  --disable-tools    take no calls of PMIx tools\n"
@@ -44,6 +47,7 @@ static const char usage[] =
     "  --list             print the published names and the running jobs\n"
     "  --unpublish NAME   take a name back\n"
     "  --owner USER       whose name it is, for root\n"
+    "  --tool SOCKET      it starts itself so: be a tool's stream to the launcher there\n"
     "  --verbose          say more on standard error\n"
     "  --version          print the version\n"
     "  --help             print this text\n";
@@ -205,8 +209,8 @@ static int serve(const struct request *rq, int ready)
     char socket_path[RUNDIR_PATH], state[PATH_MAX];
     struct resident_args args = { .system = rq->system, .socket = socket_path, .state = state,
                                   .listen = rq->listen, .munge_socket = rq->munge_socket,
-                                  .no_tools = !takes_tools(rq), .public_jobs = rq->public_jobs,
-                                  .verbose = rq->verbose };
+                                  .no_tools = !takes_tools(rq), .no_guests = rq->no_tools,
+                                  .public_jobs = rq->public_jobs, .verbose = rq->verbose };
     struct resident *r = NULL;
     struct err e = { 0 };
     int rc;
@@ -280,6 +284,10 @@ int main(int argc, char **argv)
     if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
         fputs(usage, stdout);
         return 0;
+    }
+    if (argc == 3 && !strcmp(argv[1], "--tool")) {
+        prctl(PR_SET_NAME, "pmi2_server");           /* not "exe", of /proc/self/exe */
+        return bridge_run_to(argv[2]);
     }
     rc = read_options(&rq, argv + 1);
     if (rc)

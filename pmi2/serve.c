@@ -252,12 +252,13 @@ static int take_thrid(struct request *rq, const struct msg *m, struct err *e)
 
 static int check_state(const struct request *rq, struct err *e)
 {
-    static const char *const name[] = {
-        [CONN_NEW] = "before init", [CONN_GREETED] = "before fullinit",
-        [CONN_READY] = "after init", [CONN_FINAL] = "after finalize",
-        [CONN_FAILED] = "after an error",
-    };
     const struct conn *c = rq->conn;
+    const char *const name[] = {
+        [CONN_NEW] = "before init",
+        [CONN_GREETED] = c->tool ? "before the tool's hello" : "before fullinit",
+        [CONN_READY] = c->tool ? "after the tool's hello" : "after init",
+        [CONN_FINAL] = "after finalize", [CONN_FAILED] = "after an error",
+    };
 
     if (!(rq->cmd->when & IN(c->state)))
         return err_set(e, ERR_INIT, "not %s", name[c->state]);
@@ -298,8 +299,14 @@ static int check_request(struct request *rq, const struct msg *m, struct err *e)
     return 0;
 }
 
-/* A request that should not have been sent is worth a warning; one that could not
- * be served is between the server and the program. */
+/* A request that should not have been sent is worth a warning, but for a tool's, which is
+ * told itself and is no part of the job; one that could not be served is between the server
+ * and the program. */
+static enum log_level level_of_wrong(const struct conn *c)
+{
+    return c->tool ? LOG_INFO : LOG_WARN;
+}
+
 static void run(struct request *rq, const struct msg *m)
 {
     struct conn *c = rq->conn;
@@ -307,7 +314,7 @@ static void run(struct request *rq, const struct msg *m)
     enum outcome o = FAILED;
 
     if (check_request(rq, m, &e) < 0) {
-        server_log(c->server, LOG_WARN, c->member, "%s", e.text);
+        server_log(c->server, level_of_wrong(c), c->member, "%s", e.text);
     } else {
         o = rq->cmd->run(rq, &e);
         if (o == FAILED)
@@ -329,7 +336,7 @@ static void serve_unknown(struct request *rq, const struct msg *m, struct err *e
     if (!e->code)
         err_set(e, ERR_OTHER, c->framer.wire == WIRE_1 ? "command_not_supported"
                                                        : "unknown_command");
-    server_log(c->server, LOG_WARN, c->member, "%.64s: %s", m->cmd, e->text);
+    server_log(c->server, level_of_wrong(c), c->member, "%.64s: %s", m->cmd, e->text);
     reply_unknown(rq, m, e);
 }
 

@@ -75,9 +75,9 @@ struct ext_ops {
                               struct err *e);
     /* Nobody waits for that any more; an allocation that it would have made is given back. */
     void (*unschedule)(void *host, unsigned number);
-    /* A line for a log, without its end, safe to show; nspace: who says it.  0, or an errno;
-     * ENOTSUP: there is no such log. */
-    int (*log)(void *host, enum ext_log to, int priority, const char *nspace, const char *line,
+    /* A line for a log, without its end, safe to show; job: of the rank that says it, NULL: a
+     * tool does.  0, or an errno; ENOTSUP: there is no such log. */
+    int (*log)(void *host, enum ext_log to, int priority, const char *job, const char *line,
                size_t len);
     /* The servers of this host that a process of this user may know, malloc'ed; their
      * number, or -1: no memory.  What is not known of one is zero or "". */

@@ -120,19 +120,44 @@ static pmix_status_t at_file(const char *path, struct found *f, struct err *e)
     return PMIX_ERR_UNREACH;
 }
 
-/* "HOST" or "HOST:PID" */
-static pmix_status_t at_host(const char *where, struct found *f, struct err *e)
+/* A number up to max, at least 1; *text moves behind it.  0: it is none. */
+static long take_positive(const char **text, long max)
+{
+    char *end;
+    long n = **text >= '0' && **text <= '9' ? strtol(*text, &end, 10) : 0;
+
+    if (n <= 0 || n > max)
+        return 0;
+    *text = end;
+    return n;
+}
+
+/* "HOST" or "HOST:PID"; of munge "HOST:PORT" or "HOST:PORT:PID". */
+static bool read_host(const char *where, bool has_port, struct found *f)
 {
     size_t n = strcspn(where, ":");
-    char *end = NULL;
-    long pid = where[n] ? strtol(where + n + 1, &end, 10) : 0;
+    const char *at = where + n;
 
-    if (!n || n >= sizeof f->host || *where == '-' || (end && (*end || pid <= 0 || pid > INT_MAX)))
-        return senseless(e, where, "want ssh:HOST or ssh:HOST:PID");
+    if (!n || n >= sizeof f->host || *where == '-')
+        return false;
+    if (has_port && (*at++ != ':' || !take_positive(&at, 65535)))
+        return false;
+    n = (size_t)(at - where);
+    if (n >= sizeof f->host)
+        return false;
     snprintf(f->host, sizeof f->host, "%.*s", (int)n, where);
-    f->pid = (pid_t)pid;
-    f->how = FOUND_FAR;
-    return PMIX_SUCCESS;
+    if (!*at)
+        return true;
+    return *at++ == ':' && (f->pid = (pid_t)take_positive(&at, INT_MAX)) && !*at;
+}
+
+static pmix_status_t at_host(const char *where, bool has_port, struct found *f, struct err *e)
+{
+    f->how = has_port ? FOUND_MUNGE : FOUND_FAR;
+    if (read_host(where, has_port, f))
+        return PMIX_SUCCESS;
+    return senseless(e, where, has_port ? "want munge:HOST:PORT or munge:HOST:PORT:PID"
+                                        : "want ssh:HOST or ssh:HOST:PID");
 }
 
 static pmix_status_t at_uri(const char *uri, struct found *f, struct err *e)
@@ -140,9 +165,12 @@ static pmix_status_t at_uri(const char *uri, struct found *f, struct err *e)
     if (!strncmp(uri, "file:", 5))
         return at_file(uri + 5, f, e);
     if (!strncmp(uri, "ssh:", 4))
-        return at_host(uri + 4, f, e);
+        return at_host(uri + 4, false, f, e);
+    if (!strncmp(uri, "munge:", 6))
+        return at_host(uri + 6, true, f, e);
     if (strncmp(uri, "unix:", 5))
-        return senseless(e, uri, "want unix:PATH, file:PATH or ssh:HOST[:PID]");
+        return senseless(e, uri, "want unix:PATH, file:PATH, ssh:HOST[:PID] or "
+                         "munge:HOST:PORT[:PID]");
     if (snprintf(f->at.socket, sizeof f->at.socket, "%s", uri + 5) >= RUNDIR_PATH)
         return senseless(e, uri, "too long for the path of a socket");
     return PMIX_SUCCESS;
@@ -241,7 +269,7 @@ static pmix_status_t by_pid(const struct find_wants *w, struct found *f, struct 
     pmix_status_t rc;
 
     if (w->host && !is_here(w->host)) {
-        if (at_host(w->host, f, e) != PMIX_SUCCESS)
+        if (at_host(w->host, false, f, e) != PMIX_SUCCESS)
             return PMIX_ERR_BAD_PARAM;
         f->pid = w->pid;
         return PMIX_SUCCESS;
@@ -344,8 +372,8 @@ void find_clear(struct found *f)
 
 int find_connect(const struct found *f, struct err *e)
 {
-    return f->how == FOUND_RANK ? f->fd : f->how == FOUND_FAR ? find_far(f->host, f->pid, e)
-                                                              : rundir_connect(f->at.socket, e);
+    return f->how == FOUND_RANK     ? f->fd
+           : f->how == FOUND_SOCKET ? rundir_connect(f->at.socket, e) : find_far(f, e);
 }
 
 int find_all(struct rendezvous **list, struct err *e)

@@ -2,7 +2,8 @@
  *
  * The first of these that is given decides (PMIx 4.2; pmix_ext/PROTOCOL.md, "Rendezvous"):
  *
- *   1  a URI: unix:PATH, file:PATH (an entry), ssh:HOST or ssh:HOST:PID
+ *   1  a URI: unix:PATH, file:PATH (an entry), ssh:HOST or ssh:HOST:PID, or
+ *      munge:HOST:PORT or munge:HOST:PORT:PID: a pmi2_server that listens there
  *   2  a file to attach to: an entry, wherever it lies
  *   3  the system's server, alone; or it first, and if there is none what follows
  *   4  a pid; on another host, if one is named, by ssh
@@ -16,7 +17,7 @@
  * a host they count once, and the user's own pmi2_server counts if there is no launcher.  If
  * several are left it is not guessed: PMIX_ERR_RESOURCE_BUSY, with the candidates.
  *
- * find_connect may wait for as long as ssh takes to log in (FIND_PATIENCE seconds at most);
+ * find_connect may wait for as long as a login elsewhere takes (FIND_PATIENCE seconds at most);
  * the rest does not wait, unless it was told to try again.  Thread-safe. */
 #ifndef PMIX_EXT_FIND_H
 #define PMIX_EXT_FIND_H
@@ -51,7 +52,8 @@ struct find_wants {                  /* zeroed: nothing was said; strings are bo
 enum found_how {
     FOUND_SOCKET,                    /* at.socket */
     FOUND_FAR,                       /* on host, by ssh; pid 0: whichever is found there */
-    FOUND_RANK                       /* this process is a rank: fd is its PMI connection */
+    FOUND_RANK,                      /* this process is a rank: fd is its PMI connection */
+    FOUND_MUNGE                      /* by the pmi2_server at host, "HOST:PORT"; pid as above */
 };
 
 struct found {
@@ -98,8 +100,7 @@ pid_t         find_start(char *const argv[], int in, int out, int errors, struct
 pmix_status_t find_start_launcher(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
                                   size_t napps, struct found *f, struct err *e);
 
-/* find_far.c: a stream to pmi2_proxy --tool on that host, which is connected to a server
- * there.  -1 and e. */
-int           find_far(const char *host, pid_t pid, struct err *e);
+/* find_far.c: a stream to a server on another host, FOUND_FAR or FOUND_MUNGE.  -1 and e. */
+int           find_far(const struct found *f, struct err *e);
 
 #endif

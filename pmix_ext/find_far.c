@@ -1,8 +1,10 @@
-/* find_far.c - a server of another host, by ssh: its own stdin and stdout are the stream.
+/* find_far.c - a server of another host: by ssh, or, where a pmi2_server listens, by munge.  The
+ * stdin and stdout of ssh, or of pmi2_proxy --dial here, are the stream.
  *
- * pmi2_proxy --tool there says a line that begins with FIND_MARKER when it is connected;
- * what a login script has printed before is shown as that host's.  The answer is
- * FIND_ANSWER, so that what such a script leaves of its input is told apart as well. */
+ * pmi2_proxy --tool there (pmi2_server --tool of one that listens) says a line that begins
+ * with FIND_MARKER when it is connected; what a login script has printed before is shown as
+ * that host's.  The answer is FIND_ANSWER, so that what such a script leaves of its input is
+ * told apart as well. */
 #include "pmix_ext/find.h"
 
 #include "wire/buf.h"
@@ -47,7 +49,7 @@ static int find_proxy(char *path, size_t size, struct err *e)
     return 0;
 }
 
-static int start_ssh(const char *host, pid_t pid, int theirs, struct err *e)
+static int start_ssh(const struct found *f, int theirs, struct err *e)
 {
     char ssh[] = "ssh", t[] = "-T", x[] = "-x", batch[] = "-oBatchMode=yes", dashes[] = "--",
          timeout[] = "-oConnectTimeout=10", alive[] = "-oServerAliveInterval=15";
@@ -56,9 +58,34 @@ static int start_ssh(const char *host, pid_t pid, int theirs, struct err *e)
 
     if (find_proxy(program, sizeof program, e) < 0)
         return -1;
-    snprintf(name, sizeof name, "%s", host);
-    snprintf(command, sizeof command, "%s --tool %d", program, (int)pid);
+    snprintf(name, sizeof name, "%s", f->host);
+    snprintf(command, sizeof command, "%s --tool %d", program, (int)f->pid);
     return find_start(argv, theirs, theirs, STDERR_FILENO, e) > 0 ? 0 : -1;
+}
+
+/* --- dialling ---------------------------------------------------------- */
+
+/* pmi2_proxy knows munge, and how to seal; here PMI2_PROXY is a path on this host. */
+static int start_dialling(const struct found *f, int theirs, struct err *e)
+{
+    char program[PATH], option[] = "--dial", where[sizeof f->host];
+    char *argv[] = { program, option, where, NULL };
+    const char *given = getenv("PMI2_PROXY");
+
+    find_program("pmi2_proxy", program, sizeof program);
+    if (given && *given)
+        snprintf(program, sizeof program, "%s", given);
+    snprintf(where, sizeof where, "%s", f->host);
+    return find_start(argv, theirs, theirs, STDERR_FILENO, e) > 0 ? 0 : -1;
+}
+
+/* What pmi2_server is asked (mpiexec_lite/resident.h). */
+static void make_request(char *text, size_t size, pid_t pid)
+{
+    char body[48];
+    int n = snprintf(body, sizeof body, "cmd=tool;id=1;pid=%d;", (int)pid);
+
+    snprintf(text, size, "%6d%s", n, body);
 }
 
 /* --- the first words --------------------------------------------------- */
@@ -100,7 +127,7 @@ static const char *find_marker(struct buf *line)
 }
 
 /* Lines up to the one with the marker; what it says behind that is why it cannot. */
-static int await_marker(int fd, const char *host, struct err *e)
+static int await_marker(int fd, const char *host, const char *who, struct err *e)
 {
     double until = now() + FIND_PATIENCE;
     struct buf line = BUF_INIT;
@@ -115,28 +142,32 @@ static int await_marker(int fd, const char *host, struct err *e)
     if (!at)
         show(host, &line);
     if (!at)
-        rc = err_set(e, ERR_OTHER, "%s: pmi2_proxy --tool does not answer there", host);
+        rc = err_set(e, ERR_OTHER, "%s: %s does not answer there", host, who);
     else if (at[sizeof FIND_MARKER - 1])
         rc = err_set(e, ERR_OTHER, "%s: %s", host, at + sizeof FIND_MARKER - 1);
     buf_clear(&line);
     return rc;
 }
 
-int find_far(const char *host, pid_t pid, struct err *e)
+int find_far(const struct found *f, struct err *e)
 {
-    static const char keys[] = ENTER_KEYS, answer[] = FIND_ANSWER "\n";
+    static const char answer[] = FIND_ANSWER "\n";
+    bool dials = f->how == FOUND_MUNGE;
+    char first[80] = ENTER_KEYS;
     int fd[2];
 
+    if (dials)
+        make_request(first, sizeof first, f->pid);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) < 0)
         return err_set(e, ERR_OTHER, "no socket: %s", strerror(errno));
-    if (start_ssh(host, pid, fd[1], e) < 0) {
+    if ((dials ? start_dialling : start_ssh)(f, fd[1], e) < 0) {
         close(fd[0]);
         close(fd[1]);
         return -1;
     }
     close(fd[1]);
-    send(fd[0], keys, sizeof keys - 1, MSG_NOSIGNAL);    /* a failure shows by the marker */
-    if (await_marker(fd[0], host, e) < 0) {
+    send(fd[0], first, strlen(first), MSG_NOSIGNAL);     /* a failure shows by the marker */
+    if (await_marker(fd[0], f->host, dials ? "pmi2_server" : "pmi2_proxy --tool", e) < 0) {
         close(fd[0]);
         return -1;
     }

@@ -166,6 +166,14 @@ struct plain {                   /* lib_plain.c: without extended commands */
     STAILQ_HEAD(, plain_rank) ranks;     /* owned */
 };
 
+struct hosting {                 /* lib_server.c: for a host that is no server of ours */
+    unsigned        inits;       /* PMIx_server_init less its ends */
+    LIST_HEAD(, helper) helpers; /* processes that are at it */
+    unsigned        running;     /* of those, and those that are just being cleared away */
+    pthread_cond_t  left;        /* one of them, or of their users, less */
+    LIST_HEAD(, known) known;    /* owned: jobs that were registered */
+};
+
 struct op;
 
 struct lib {
@@ -180,6 +188,7 @@ struct lib {
     struct data     staged, kept;        /* owned */
     char          **published;           /* owned: keys, which this process can take back */
     struct plain    plain;
+    struct hosting  hosting;
     struct callbacks callbacks;
 };
 extern struct lib lib;

@@ -13,6 +13,7 @@ struct lib lib = {
     .kept = STAILQ_HEAD_INITIALIZER(lib.kept),
     .plain = { .lock = PTHREAD_MUTEX_INITIALIZER,
                .ranks = STAILQ_HEAD_INITIALIZER(lib.plain.ranks) },
+    .hosting = { .left = PTHREAD_COND_INITIALIZER },
     .callbacks = {
         .lock = PTHREAD_MUTEX_INITIALIZER,
         .some = PTHREAD_COND_INITIALIZER,

@@ -1,10 +1,33 @@
 /* pmix_ext_server.h - the standard's types and calls for the host of a server.
  *
- * The servers of this project are its launcher and proxies: libpmix_ext holds none, and
- * each call here answers PMIX_ERR_NOT_SUPPORTED.  What PMIx_server_setup_application,
- * _setup_local_support and _setup_fork are for in a server, the launcher has set-up providers
- * do (mpiexec_lite-providers(7)), who speak in the keys of these calls.  They are declared, and in the library,
- * so that a program that can be a server as well as a tool compiles, links and is told. */
+ * The servers of this project are its launcher and proxies: libpmix_ext holds none that
+ * clients could call.  What it has for another resource manager are set-up providers
+ * (RFC0012; mpiexec_lite-providers(7)), by these calls:
+ *
+ *     PMIx_server_init                    the module is accepted, and none of it is called;
+ *                                         an info that is required: PMIX_ERR_NOT_SUPPORTED
+ *     PMIx_server_setup_application       once a job: what providers say comes with the
+ *                                         callback, until its release is called
+ *     PMIx_server_register_nspace         keeps PMIX_NODE_MAP, PMIX_PROC_MAP (or _RAW; lists
+ *                                         as PMIx_generate_regex and _ppn leave them) and
+ *                                         PMIX_HOSTNAME; PMIX_OPERATION_SUCCEEDED
+ *     PMIx_server_setup_local_support     once a job on a node, with those or the same keys,
+ *                                         and what was said of the job; ranks may be forked
+ *                                         when its callback says PMIX_SUCCESS.  Again for the
+ *                                         same job: PMIX_ERR_EXISTS
+ *     PMIx_server_setup_fork              the variables of the job and of the rank; other
+ *                                         ranks, or too early: PMIX_ERR_NOT_FOUND
+ *     PMIx_server_deregister_client       child-finished, of a rank's first call
+ *     PMIx_server_deregister_nspace       child-finished of those that are left, then
+ *                                         local-finished; the callback comes when all is done
+ *     PMIx_server_finalize                the same of every job
+ *
+ * Before PMIx_server_init they answer PMIX_ERR_INIT.  Where a provider fails, the callback
+ * says PMIX_ERROR, and why is on stderr; without the program mpiexec_lite (beside this one,
+ * or on PATH) it says PMIX_ERR_UNREACH.
+ *
+ * All other calls answer PMIX_ERR_NOT_SUPPORTED.  They are declared, and in the library, so
+ * that a program that can be more than we serve compiles, links and is told. */
 #ifndef PMIX_EXT_SERVER_H
 #define PMIX_EXT_SERVER_H
 

@@ -75,13 +75,16 @@ void iof_forget(struct session *s)
 {
     struct pull *p, *next;
     struct ext *x = s->ext;
+    bool had_any = false;
 
-    for (p = TAILQ_FIRST(&s->ext->pulls); p; p = next) {
+    for (p = TAILQ_FIRST(&x->pulls); p; p = next) {
         next = TAILQ_NEXT(p, in_ext);
-        if (p->session == s)
-            pull_free(p);
+        if (p->session != s)
+            continue;
+        pull_free(p);
+        had_any = true;
     }
-    if (!ext_output_full(x))
+    if (had_any && !ext_output_full(x))  /* who reads nothing along has held up nobody */
         x->ops.output_room(x->host);
 }
 

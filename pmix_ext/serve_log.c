@@ -134,13 +134,14 @@ static void add_time(struct buf *out, time_t when)
 
 static pmix_status_t give(const struct log_call *l, enum ext_log to, const struct buf *line)
 {
+    const struct party *who = &l->from->who;
     struct ext *x = l->from->ext;
     int errnum;
 
     if (line->failed)
         return PMIX_ERR_NOMEM;
-    errnum = x->ops.log(x->host, to, l->priority, l->from->who.nspace, buf_bytes(line),
-                        line->len);
+    errnum = x->ops.log(x->host, to, l->priority, who->tool ? NULL : who->nspace,
+                        buf_bytes(line), line->len);
     if (!errnum)
         return PMIX_SUCCESS;
     return errnum == ENOTSUP ? PMIX_ERR_NOT_SUPPORTED

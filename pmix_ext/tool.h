@@ -96,8 +96,9 @@ int tool_failed(const char *what, pmix_status_t status);
 
 /* 0, or the exit status, which was said. */
 int tool_connect(struct tool *t);
-/* Whether nobody can be connected to, and no server was named; nothing is said of it.  In all
- * other cases *status is as of tool_connect. */
+/* Whether no server was named, and there is none, or one that knows of no job and runs none
+ * itself; nothing is said of it.  In all other cases *status is as of tool_connect, to a server
+ * that runs jobs. */
 bool tool_is_alone(struct tool *t, int *status);
 /* Ask for the answer to one key, of a job if nspace is not NULL; qualifiers: borrowed, may
  * be NULL.  *value is to be destructed by the caller if PMIX_SUCCESS. */
@@ -109,6 +110,13 @@ pmix_status_t tool_list_jobs(char ***jobs);
 pmix_status_t tool_list_ended(char ***jobs);
 /* The same.  0, or the exit status, which was said. */
 int tool_jobs(char ***jobs);
+
+/* A server that runs no job (pmi2_server) knows the names of those that run, and no more.  If
+ * this one is not known better, and its launcher can be called, that is the server from here
+ * on: true. */
+bool tool_reach(const char *nspace);
+/* The same for the server's only job, if it has one only. */
+void tool_reach_only(void);
 
 struct targets {
     pmix_nspace_t nspace;

@@ -90,19 +90,6 @@ int tool_connect(struct tool *t)
     return said == PMIX_SUCCESS ? 0 : not_connected(t, said);
 }
 
-bool tool_is_alone(struct tool *t, int *status)
-{
-    pmix_status_t said;
-    size_t told;
-
-    *status = open_server(t, &said, &told);
-    if (!*status && said == PMIX_ERR_UNREACH && !told)
-        return true;
-    if (!*status && said != PMIX_SUCCESS)
-        *status = not_connected(t, said);
-    return false;
-}
-
 /* --- asking ------------------------------------------------------------ */
 
 static pmix_status_t add_qualifiers(pmix_query_t *q, const char *nspace,
@@ -190,6 +177,35 @@ int tool_jobs(char ***jobs)
     return status == PMIX_SUCCESS ? 0 : tool_failed("the list of jobs", status);
 }
 
+bool tool_reach(const char *nspace)
+{
+    pmix_info_t infos[2];
+    pmix_value_t size;
+    pmix_status_t status = tool_ask(PMIX_JOB_SIZE, nspace, NULL, 0, &size);
+
+    if (status == PMIX_SUCCESS) {
+        PMIX_VALUE_DESTRUCT(&size);
+        return false;
+    }
+    PMIX_INFO_LOAD(&infos[0], PMIX_SERVER_NSPACE, nspace, PMIX_STRING);
+    PMIX_INFO_LOAD(&infos[1], PMIX_PRIMARY_SERVER, NULL, PMIX_BOOL);
+    status = PMIx_tool_attach_to_server(NULL, NULL, infos, 2);
+    PMIX_INFO_DESTRUCT(&infos[0]);
+    PMIX_INFO_DESTRUCT(&infos[1]);
+    return status == PMIX_SUCCESS;
+}
+
+void tool_reach_only(void)
+{
+    char **jobs;
+
+    if (tool_list_jobs(&jobs) != PMIX_SUCCESS)
+        return;
+    if (PMIx_Argv_count(jobs) == 1)
+        tool_reach(jobs[0]);
+    PMIx_Argv_free(jobs);
+}
+
 static int only_job(pmix_nspace_t nspace)
 {
     char **jobs;
@@ -211,6 +227,55 @@ static int only_job(pmix_nspace_t nspace)
     PMIx_Argv_free(jobs);
     return status;
 }
+
+/* A server that runs no job knows one key, which is not this. */
+static bool runs_jobs(void)
+{
+    pmix_value_t keys;
+
+    if (tool_ask(PMIX_QUERY_SUPPORTED_KEYS, NULL, NULL, 0, &keys) != PMIX_SUCCESS)
+        return false;
+    PMIX_VALUE_DESTRUCT(&keys);
+    return true;
+}
+
+/* Of a server that runs none: goes on to the launcher of the only job.  True: there is no job,
+ * and so no launcher. */
+static bool no_launcher(int *status)
+{
+    pmix_nspace_t nspace;
+    char **jobs;
+    int n;
+
+    *status = tool_jobs(&jobs);
+    if (*status)
+        return false;
+    n = PMIx_Argv_count(jobs);
+    PMIx_Argv_free(jobs);
+    if (n)
+        *status = only_job(nspace);
+    if (n && !*status)
+        tool_reach(nspace);
+    return !n;
+}
+
+bool tool_is_alone(struct tool *t, int *status)
+{
+    pmix_status_t said;
+    size_t told;
+
+    *status = open_server(t, &said, &told);
+    if (!*status && said == PMIX_ERR_UNREACH && !told)
+        return true;
+    if (!*status && said != PMIX_SUCCESS)
+        *status = not_connected(t, said);
+    if (*status || told || runs_jobs() || !no_launcher(status))
+        return false;
+    PMIx_tool_finalize();
+    return true;
+}
+
+/* --- ranks ------------------------------------------------------------- */
 
 static int add_ranks(struct targets *t, unsigned long from, unsigned long to)
 {
@@ -274,6 +339,7 @@ int tool_targets(const char *text, struct targets *out)
         status = only_job(out->nspace);
     if (status)
         return status;
+    tool_reach(out->nspace);
     if (!text || !text[n])
         return one_word(out, PMIX_RANK_WILDCARD);
     for (const struct word *w = words_rank; w->text; w++)

@@ -157,8 +157,10 @@ int tool_events(struct tool *t)
         return tool_fail(STATUS_FAILED, "out of memory");
     if (!status)
         status = read_codes(t, codes, &n);
-    if (!status)
+    if (!status) {
+        tool_reach_only();
         status = watch(t, &w, codes, n);
+    }
     free(codes);
     return status;
 }

@@ -103,7 +103,8 @@ const struct tool_command tool_commands[] = {
 const struct tool_option tool_common[] = {
     { "pid", OPT_PID, "PID", "The server (launcher) that is this process." },
     { "nspace", OPT_SERVER, "NAME", "The server that has this job or name." },
-    { "uri", OPT_URI, "URI", "The server there: unix:PATH, ssh:HOST or ssh:HOST:PID." },
+    { "uri", OPT_URI, "URI", "The server there: unix:PATH, ssh:HOST[:PID] or "
+                             "munge:HOST:PORT[:PID]." },
     { "system", OPT_SYSTEM, NULL, "The system's server." },
     { "system-first", OPT_SYSTEM_FIRST, NULL, "The system's server, or else the user's." },
     { "json", OPT_JSON, NULL, "JSON for programs; of what follows, one document a line." },

@@ -78,6 +78,8 @@ static int add_job(const char *nspace, const char *key, bool listed, struct tabl
     const pmix_proc_info_t *p;
     size_t n;
 
+    if (status != PMIX_SUCCESS && tool_reach(nspace))
+        status = tool_ask(key, nspace, NULL, 0, &v);
     if (status == PMIX_ERR_INVALID_NAMESPACE && listed)
         return 0;
     if (status != PMIX_SUCCESS)
@@ -382,6 +384,11 @@ int tool_attributes(struct tool *t)
     table_start(&table, heads);
     add_functions(&v, &table, functions);
     PMIX_VALUE_DESTRUCT(&v);
+    if (t->argc && !(t->json ? json_object_size(functions) : table.n)) {
+        json_decref(functions);
+        return tool_fail(STATUS_FAILED, "the server has no attributes of a function %s",
+                         t->argv[0]);
+    }
     if (t->json)
         return tool_document(json_pack("{s:o}", "functions", functions));
     table_print(&table, stdout, SIZE_MAX, 0);

@@ -328,6 +328,10 @@ int tool_top(struct tool *t)
         status = follow_start(&follow);
     if (status)
         return status;
+    if (t->argc)
+        tool_reach(t->argv[0]);
+    else
+        tool_reach_only();
     status = repeat(t, &follow, delay, count);
     follow_stop(&follow);
     return status;

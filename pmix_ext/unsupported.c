@@ -1,5 +1,5 @@
 /* unsupported.c - the calls of the standard that this library leaves out, so that programs
- * link and are told; see the ends of pmix_ext.h and of pmix_ext_server.h. */
+ * link and are told; see the end of pmix_ext.h and the head of pmix_ext_server.h. */
 #include "pmix_ext/pmix_ext_server.h"
 
 /* None of them looks at what it is handed. */
@@ -168,41 +168,6 @@ pmix_status_t PMIx_Get_relative_locality(const char *locality1, const char *loca
 
 /* --- of the host of a server -------------------------------------------------------- */
 
-pmix_status_t PMIx_server_init(pmix_server_module_t *module, pmix_info_t info[],
-                               size_t ninfo)
-{
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
-pmix_status_t PMIx_server_finalize(void)
-{
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
-pmix_status_t PMIx_generate_regex(const char *input, char **regex)
-{
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
-pmix_status_t PMIx_generate_ppn(const char *input, char **ppn)
-{
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
-pmix_status_t PMIx_server_register_nspace(const pmix_nspace_t nspace, int nlocalprocs,
-                                          pmix_info_t info[], size_t ninfo,
-                                          pmix_op_cbfunc_t cbfunc, void *cbdata)
-{
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
-void PMIx_server_deregister_nspace(const pmix_nspace_t nspace, pmix_op_cbfunc_t cbfunc,
-                                   void *cbdata)
-{
-    if (cbfunc)
-        cbfunc(PMIX_ERR_NOT_SUPPORTED, cbdata);
-}
-
 pmix_status_t PMIx_server_register_client(const pmix_proc_t *proc, uid_t uid, gid_t gid,
                                           void *server_object, pmix_op_cbfunc_t cbfunc,
                                           void *cbdata)
@@ -210,35 +175,8 @@ pmix_status_t PMIx_server_register_client(const pmix_proc_t *proc, uid_t uid, gi
     return PMIX_ERR_NOT_SUPPORTED;
 }
 
-void PMIx_server_deregister_client(const pmix_proc_t *proc, pmix_op_cbfunc_t cbfunc,
-                                   void *cbdata)
-{
-    if (cbfunc)
-        cbfunc(PMIX_ERR_NOT_SUPPORTED, cbdata);
-}
-
-pmix_status_t PMIx_server_setup_fork(const pmix_proc_t *proc, char ***env)
-{
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
 pmix_status_t PMIx_server_dmodex_request(const pmix_proc_t *proc,
                                          pmix_dmodex_response_fn_t cbfunc, void *cbdata)
-{
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
-pmix_status_t PMIx_server_setup_application(const pmix_nspace_t nspace, pmix_info_t info[],
-                                            size_t ninfo,
-                                            pmix_setup_application_cbfunc_t cbfunc,
-                                            void *cbdata)
-{
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
-pmix_status_t PMIx_server_setup_local_support(const pmix_nspace_t nspace,
-                                              pmix_info_t info[], size_t ninfo,
-                                              pmix_op_cbfunc_t cbfunc, void *cbdata)
 {
     return PMIX_ERR_NOT_SUPPORTED;
 }

@@ -52,9 +52,11 @@ static int be_stream(int fd)
 
 static void show(const struct found *f, pmix_status_t rc)
 {
+    bool is_far = f->how == FOUND_FAR || f->how == FOUND_MUNGE;
+
     if (rc == PMIX_SUCCESS)
-        fprintf(stderr, "FOUND %d %s %d %s\n", (int)f->how, f->how == FOUND_FAR ? f->host : "-",
-                (int)(f->how == FOUND_FAR ? f->pid : f->at.pid),
+        fprintf(stderr, "FOUND %d %s %d %s\n", (int)f->how, is_far ? f->host : "-",
+                (int)(is_far ? f->pid : f->at.pid),
                 *f->at.socket ? f->at.socket : "-");
     for (int i = 0; i < f->n; i++)
         fprintf(stderr, "%d %u %s %llu %lld\n", (int)f->candidates[i].pid,

@@ -120,8 +120,12 @@ def files():
     r = log(ranks[1], [info("pmix.log.jrec", "BOOL", True), info("my.key", "UINT64", str(2**64 - 1)),
                        info("pmix.log.key", S, "k;\n")], [info("pmix.log.tstmp", "TIME", 5)])
     same((r["status"], said(r)), (0, [("pmix.log.jrec", 0)]), r)
-    log(Tool(ranks.job), [info("pmix.log.gstore", "BOOL", True), info("b", S, "c")])
-    record = json.loads(open(f"{folder}/{name}.record").read())
+    tool = Tool(ranks.job)
+    log(tool, [info("pmix.log.gstore", "BOOL", True), info("b", S, "c")])
+    log(tool, [info("pmix.log.jrec", "BOOL", True), info("d", S, "e")])
+    record, of_tool = map(json.loads, open(f"{folder}/{name}.record"))
+    same((of_tool["source"]["nspace"].split(".")[0], of_tool["data"]), ("tool", [info("d", S, "e")]),
+         "what a tool says for the record")
     same((record["time"], record["source"], [i["key"] for i in record["data"]]),
          (5, proc(name, 1), ["my.key", "pmix.log.key"]), "record")
     same(plain(record["data"][1]), ("pmix.log.key", "k;\n"), "text")
@@ -132,7 +136,7 @@ def files():
     os.symlink("/dev/null", folder + "/store")
     r = log(ranks[0], [info("pmix.log.gstore", "BOOL", True)])
     need(r["status"] == -1, "through a link", r)
-    outcome(ranks)
+    need(f"-log-dir {folder}: cannot write store: " in outcome(ranks)[1], "what the user reads")
 
 
 @test("PMIX_LOG_AGG: the same words of many ranks are written once")

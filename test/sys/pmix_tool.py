@@ -153,6 +153,9 @@ def listed():
     functions = ask_json(job, "attributes")["functions"]
     need(any(a["key"] == "pmix.nodeid" for a in functions["PMIx_Query_info"]), "an attribute",
          functions)
+    for how in [], ["--json"]:
+        _, err = call("-p", job.pid, *how, "attributes", "PMIx_Nothing", status=FAILED)
+        need("PMIx_Nothing" in err, "a function that is not there", err)
     same(list(ask_json(job, "attributes", "PMIx_Query_info")["functions"]), ["PMIx_Query_info"],
          "one function")
     end()

@@ -3,6 +3,7 @@
 entries that cannot be trusted, other users."""
 
 import contextlib
+import json
 import signal
 import stat as modes
 
@@ -120,7 +121,7 @@ def end(*started):
             x.finish()
         else:
             x.terminate()
-            x.wait(LIMIT)
+            same(x.wait(LIMIT), 0, f"the server's end; it says {open(x.where + '/errors').read()!r}")
 
 
 # --- RFC0010, tool interaction ------------------------------------------------------------
@@ -250,9 +251,16 @@ def selectors():
          ("PMIX_SUCCESS", [f"FOUND 1 elsewhere {other.pid} -"]), "another host")
     same(p.find("pmix.srvr.uri=ssh:elsewhere:77")[1], ["FOUND 1 elsewhere 77 -"], "ssh with a pid")
     same(p.find("pmix.srvr.uri=ssh:elsewhere")[1], ["FOUND 1 elsewhere 0 -"], "ssh")
+    same(p.find("pmix.srvr.uri=munge:elsewhere:17653")[1], ["FOUND 3 elsewhere:17653 0 -"], "munge")
+    same(p.find("pmix.srvr.uri=munge:elsewhere:1:77")[1], ["FOUND 3 elsewhere:1 77 -"],
+         "munge with a pid")
     same(p.finds(env={"PMIX_SERVER_URI": "unix:" + job.socket}), job.socket, "inherited")
     for words in (["pmix.srvr.uri=tcp4://x"], ["pmix.srvr.uri=ssh:"], ["pmix.srvr.uri=ssh:-oX"],
-                  ["pmix.srvr.uri=ssh:a:b"], ["pmix.srvr.pidinfo=0"], ["order=up"],
+                  ["pmix.srvr.uri=ssh:a:b"], ["pmix.srvr.uri=ssh:a:1:2"],
+                  *([f"pmix.srvr.uri=munge:{x}"] for x in (
+                      "", "a", "a:", ":1", "-a:1", "a:0", "a:65536", "a:1:", "a:1:0", "a:1:b",
+                      "a:1:2:3", "a: 1", "a" * 300 + ":1")),
+                  ["pmix.srvr.pidinfo=0"], ["order=up"],
                   ["pmix.srvr.uri=5"], ["pmix.srvr.uri=unix:/" + "x" * 200]):
         p.fails("PMIX_ERR_BAD_PARAM", *words)
     for words in (["pmix.srvr.pidinfo=1"], ["pmix.srv.nspace=nobody"],
@@ -533,7 +541,8 @@ def capabilities():
     for name in r["commands"]:
         need("status" in tool.call(name), f"{name} is known")
     need("status" not in tool.call("pmix-none"), "another is not")
-    ranks.finish()
+    said = ranks.finish().err
+    need(b"pmix-" not in said, "what is wrong is told the tool, not who watches the job", said)
 
 
 @test("a tool may have several servers at once")
@@ -591,6 +600,43 @@ def start_one():
     lines = spawn("echo", ":")
     same(lines[0], "PMIX_ERR_BAD_PARAM", lines)
     nothing_left(mark)
+
+
+@test("pmix_tool and the system's server: it goes on to launchers, and starts one for a spawn")
+@root_only
+def tool_and_system():
+    p = Place()
+    system = p.server("--system")
+    mark = new_mark()
+    env = environment(mark, {**p.env, "PATH": os.path.dirname(LAUNCHER) + ":" + os.environ["PATH"]})
+
+    def tool(*words, status=0):
+        r = subprocess.run([os.path.join(B, "bin", "pmix_tool"), *words], env=env, text=True,
+                           capture_output=True, stdin=subprocess.DEVNULL, timeout=LIMIT)
+        same(r.returncode, status, f"status of {words}: {r}")
+        return r.stdout
+
+    def listed(n):
+        jobs = json.loads(tool("--json", "ps"))["jobs"]
+        return len(jobs) == n and [j["nspace"] for j in jobs if len(j["ranks"]) == 1]
+    need("hi\n" in tool("spawn", "echo", "hi"), "a launcher is started")
+    name = tool("spawn", "--detach", "sleep", "600").strip()
+    os.kill(int(name.split("-")[1]), signal.SIGTERM)
+    nothing_left(mark)
+    jobs = [p.job("-nameserver", system.where + "/socket")]
+    [name] = wait_for(lambda: listed(1), "its table")
+    for words in ["proctable"], ["signal", "WINCH"], ["top", "-b", "-n", "1"], \
+            ["events", "-n", "1", "-c", "event_job_start"]:
+        tool(*words)
+    need("hi\n" in tool("spawn", "echo", "hi"), "by that launcher")
+    jobs.append(p.job("-nameserver", system.where + "/socket"))
+    names = wait_for(lambda: listed(2), "both tables")
+    tool("kill", status=4)
+    tool("spawn", "true", status=255)
+    tool("kill", *(x for x in names if x != name))
+    jobs[1].finish()
+    need(alive(jobs[0].pid), "the other goes on")
+    end(jobs[0], system)
 
 
 ALONE = """

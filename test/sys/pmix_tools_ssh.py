@@ -12,48 +12,13 @@ import signal                                           # noqa: E402
 import socket                                           # noqa: E402
 import subprocess                                       # noqa: E402
 from concurrent.futures import ThreadPoolExecutor       # noqa: E402
-from pmixlib import Closed, Peer, finder, query, results         # noqa: E402
+from pmixlib import Closed, Far, finder, query          # noqa: E402
 from pmixlib import good as well                        # noqa: E402
 
 SIZE = 5
 FIND = finder()
 TREE = ["-tree-width", 1, "-flat-hosts", 1]
 NS, PTABLE = "pmix.qry.ns", "pmix.qry.ptable"
-
-
-class Far(Peer):
-    """A tool inside a node, which finds its server by these words (test/progs/pmix_find.c)."""
-
-    def __init__(self, bed, node, *words, hello=True, args=None, **more):
-        ours, theirs = socket.socketpair()
-        self.process = bed.popen(node, [bed.path("bin", "pmix_find"), "-", *words], stdin=theirs,
-                                 **more)
-        theirs.close()
-        super().__init__(ours)
-        if hello:
-            self.hello(**args or {})
-
-    def hello(self, **args):
-        try:
-            self.open()
-        except (Closed, OSError) as e:
-            raise Wrong(f"no server: {e}; {self.error()}") from None
-        self.nspace = well(self.call("pmix-tool-connect", **args))["nspace"]
-
-    def error(self):
-        return self.process.error_text().decode(errors="replace")
-
-    def jobs(self):
-        return dict((k, v) for _, k, v in results(self.call("pmix-query", queries=[query(NS)])))[NS]
-
-    def fails(self):
-        """It has found nothing; what it says."""
-        try:
-            self.hello()
-        except Wrong:
-            self.process.finish(LIMIT)
-            return self.error()
-        raise Wrong("connected")
 
 
 def entries(bed, node):

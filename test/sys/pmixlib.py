@@ -31,8 +31,8 @@ import time
 
 from lib import B, HOST, Job, LIMIT, ROOT, SYS, Wrong, need, same, show, tmp, wait_for
 
-__all__ = ["finder", "Peer", "Tool", "Rank", "Ranks", "LENDER", "Closed", "tools_socket", "value", "info",
-           "proc", "query", "entries", "results", "plain", "good"]
+__all__ = ["finder", "Peer", "Tool", "Far", "Rank", "Ranks", "LENDER", "Closed", "tools_socket",
+           "value", "info", "proc", "query", "entries", "results", "plain", "good"]
 
 # --- values as JSON -------------------------------------------------------------
 
@@ -343,6 +343,42 @@ if line and line[0] == "close":
     line = s.makefile().readline().split()
 sys.exit(int(line[1]) if line else 0)
 """]
+
+
+class Far(Peer):
+    """A tool inside a node, which finds its server by these words (test/progs/pmix_find.c)."""
+
+    def __init__(self, bed, node, *words, hello=True, args=None, **more):
+        ours, theirs = socket.socketpair()
+        self.process = bed.popen(node, [bed.path("bin", "pmix_find"), "-", *words], stdin=theirs,
+                                 **more)
+        theirs.close()
+        super().__init__(ours)
+        if hello:
+            self.hello(**args or {})
+
+    def hello(self, **args):
+        try:
+            self.open()
+        except (Closed, OSError) as e:
+            raise Wrong(f"no server: {e}; {self.error()}") from None
+        self.nspace = good(self.call("pmix-tool-connect", **args))["nspace"]
+
+    def error(self):
+        return self.process.error_text().decode(errors="replace")
+
+    def jobs(self):
+        r = self.call("pmix-query", queries=[query("pmix.qry.ns")])
+        return {k: v for _, k, v in results(r)}["pmix.qry.ns"]
+
+    def fails(self):
+        """It has found nothing; what it says."""
+        try:
+            self.hello()
+        except Wrong:
+            self.process.finish(LIMIT)
+            return self.error()
+        raise Wrong("connected")
 
 
 class Rank(Peer):

@@ -159,16 +159,17 @@ static inline void op_look(void *host, int at, unsigned number, const char *path
     h->look = number;
 }
 
-static inline int op_note(void *host, enum ext_log to, int priority, const char *nspace,
+static inline int op_note(void *host, enum ext_log to, int priority, const char *job,
                           const char *line, size_t len)
 {
     struct host *h = host;
 
-    MUST(*nspace && !line[len]);
+    MUST((!job || *job) && !line[len]);
     for (size_t i = 0; i < len; i++)
         MUST((unsigned char)line[i] >= ' ');
     if (h->logs)
-        buf_printf(&h->logged, "%d %d %s %.*s\n", (int)to, priority, nspace, (int)len, line);
+        buf_printf(&h->logged, "%d %d %s %.*s\n", (int)to, priority, job ? job : "-", (int)len,
+                   line);
     return h->log_errno ? h->log_errno : to == EXT_LOG_STORE ? ENOTSUP : 0;
 }
 

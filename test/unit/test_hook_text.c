@@ -36,7 +36,7 @@ static void test_questions(void **state)
     struct placement place = { 0 };
     struct setup setup = { 0 };
     struct plan plan;
-    struct hook_job job = { "j", "s", &plan, &place };
+    struct hook_job job = { .id = "j", .spawner = "s", .plan = &plan, .place = &place };
     char want[400];
 
     (void)state;
@@ -47,6 +47,15 @@ static void test_questions(void **state)
              "{\"name\":\"b\",\"ranks\":\"1-2\"}],\"node\":1,\"ranks\":\"1-2\",\"infos\":[]}\n",
              (unsigned)geteuid());
     line_is(&out, hook_ask_local(&out, &job, 1, &setup), want);
+    for (int own = 0; own < 2; own++) {
+        job.directives = own ? "[{\"key\":\"k\"}]" : NULL;
+        snprintf(want, sizeof want, "{\"hook\":\"setup-application\",\"job\":\"j\","
+                 "\"spawner\":\"s\",\"uid\":%u,\"size\":4,\"nodes\":[{\"name\":\"a\\\"\","
+                 "\"ranks\":\"0,3\"},{\"name\":\"b\",\"ranks\":\"1-2\"}],\"directives\":[%s]}\n",
+                 (unsigned)geteuid(), own ? "{\"key\":\"k\"}" : "{\"key\":\"pmix.setup.all\","
+                 "\"type\":\"PMIX_BOOL\",\"value\":true}");
+        line_is(&out, hook_ask_application(&out, &job), want);
+    }
     line_is(&out, hook_ask_child(&out, 3, 1),
             "{\"hook\":\"setup-child\",\"rank\":3,\"local_rank\":1}\n");
     line_is(&out, hook_ask_child_finished(&out, 3, true, 9),

@@ -41,7 +41,7 @@ static void test_status(void **state)
         assert_non_null(strstr(text, channel));
         assert_non_null(strstr(text, whole));
         assert_int_equal(!strstr(text, ";rc=0;"), rows[i].errnum != 0);
-        assert_string_equal(buf_bytes(&h->logged), "1 3 tool.node0.1 word\n");
+        assert_string_equal(buf_bytes(&h->logged), "1 3 - word\n");
         free(text);
         stop(h);
     }
