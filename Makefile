@@ -223,8 +223,8 @@ soak: all
 	@test/soak --minutes $(MINUTES)
 
 # Includes point only towards wire/, and only these files include the event loop.
-LOOP_FILES = conn.h dialog.h fatal.c feed.h front.c glance.c handshake.h hook_run.h link.h listen.h \
-             munger.c sealed.h sink.h stacker.c tool_dial.c tool_stream.h topology.h
+LOOP_FILES = conn.h dialog.h errand.h fatal.c feed.h front.c glance.c handshake.h hook_run.h link.h \
+             listen.h munger.c sealed.h sink.h stacker.c tool_dial.c tool_stream.h topology.h
 loop_free  = $(filter-out $(LOOP_FILES:%=mpiexec_lite/%),$(wildcard mpiexec_lite/*.[ch]))
 layers:
 	@bad=0; look() { if grep -nE "$$1" $$2; then bad=1; fi; }; \

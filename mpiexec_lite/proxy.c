@@ -252,7 +252,7 @@ static void end_when_done(struct proxy *p)
             return;
     p->done = true;
     if (sweep_any())
-        p->left += remotes_sweep(&p->below, &p->node.hooks, NULL, SWEEP_TIME);
+        p->left += remotes_sweep(&p->below, &p->node.hooks, NULL, NULL, SWEEP_TIME);
     if (p->node.buffer)
         node_cleanup(&p->node);
     proxy_send_moments(p);

@@ -430,7 +430,7 @@ static void sweep(struct proxy_job *j)
     struct proxy *p = j->proxy;
     bool alone = TAILQ_FIRST(&p->jobs) == j && !TAILQ_NEXT(j, in_proxy);
 
-    remotes_sweep(&p->below, &p->node.hooks, alone ? NULL : j->bundle.jobid, SWEEP_TIME);
+    remotes_sweep(&p->below, &p->node.hooks, NULL, alone ? NULL : j->bundle.jobid, SWEEP_TIME);
 }
 
 void proxy_job_sweep(struct proxy_job *j)

@@ -10,6 +10,7 @@
 #include "mpiexec_lite/hooks.h"
 #include "mpiexec_lite/link.h"
 #include "mpiexec_lite/noise.h"
+#include "mpiexec_lite/scheduler.h"
 #include "mpiexec_lite/spread.h"
 #include "mpiexec_lite/tree.h"
 #include "pmi2/server.h"
@@ -97,7 +98,8 @@ int  remotes_launch(struct remotes *rs, int first, int n);
 int  remotes_add(struct remotes *rs, int position, int n);
 /* Kill and reap all descendants but these and what is theirs; of those that name their
  * job (PMI_JOBID) only the ones of this job, NULL: any.  How many are left. */
-int  remotes_sweep(struct remotes *rs, const struct all_hooks *hooks, const char *jobid,
+int  remotes_sweep(struct remotes *rs, const struct all_hooks *hooks,
+                   const struct scheduler *scheduler, const char *jobid,
                    double seconds);
 /* A child has ended; false if it is none of these. */
 bool remotes_reaped(struct remotes *rs, pid_t pid, int wstatus);

@@ -214,10 +214,11 @@ bool remotes_reaped(struct remotes *rs, pid_t pid, int wstatus)
     return false;
 }
 
-int remotes_sweep(struct remotes *rs, const struct all_hooks *hooks, const char *jobid,
-                  double seconds)
+int remotes_sweep(struct remotes *rs, const struct all_hooks *hooks,
+                  const struct scheduler *scheduler, const char *jobid, double seconds)
 {
-    size_t most = (size_t)rs->n + all_hooks_pids(hooks, NULL, 0), n = 0;
+    size_t asked = scheduler ? scheduler_pids(scheduler, NULL, 0) : 0;
+    size_t most = (size_t)rs->n + all_hooks_pids(hooks, NULL, 0) + asked, n = 0;
     pid_t *pids = calloc(most + 1, sizeof *pids);
     int left;
 
@@ -226,6 +227,8 @@ int remotes_sweep(struct remotes *rs, const struct all_hooks *hooks, const char 
             pids[n++] = rs->v[i]->pid;
     if (pids)
         n += all_hooks_pids(hooks, pids + n, most - n);
+    if (pids && scheduler)
+        n += scheduler_pids(scheduler, pids + n, most - n);
     left = pids ? sweep_but(seconds, pids, n, jobid) : 1;
     free(pids);
     return left;

@@ -76,9 +76,32 @@ static int op_servers(void *host, uid_t uid, struct rendezvous **list)
     return find_all(list, NULL);
 }
 
+static bool op_allocates(void *host)
+{
+    (void)host;
+    return scheduler_allocates();
+}
+
+static pmix_status_t op_schedule(void *host, unsigned number, const struct sched_ask *ask,
+                                 struct err *e)
+{
+    return scheduler_ask(&((struct root *)host)->scheduler, number, ask, e);
+}
+
+static void op_unschedule(void *host, unsigned number)
+{
+    scheduler_forget(&((struct root *)host)->scheduler, number);
+}
+
+static void scheduled(void *host, unsigned number, const struct sched_answer *a)
+{
+    ext_scheduled(((struct root *)host)->ext, number, a);
+}
+
 static const struct ext_ops ext_ops = {
     .hostname = op_hostname, .now = op_now, .facts = &root_facts,
     .watch = root_watch_output, .output_room = root_output_room, .push = root_push, .log = op_log,
+    .allocates = op_allocates, .schedule = op_schedule, .unschedule = op_unschedule,
     .order = root_order, .look = root_look, .cleanup = root_cleanup, .servers = op_servers,
 };
 
@@ -87,6 +110,7 @@ int root_ext_init(struct root *r, struct err *e)
     root_tools_init(r);
     root_look_init(r);
     stacker_init(&r->stacker, r->loop, root_survey_stacks, r);
+    scheduler_init(&r->scheduler, r->loop, environ, &r->user, scheduled, r);
     r->ext = ext_new(r->node.server, &ext_ops, r, e);
     return r->ext ? 0 : -1;
 }
@@ -104,8 +128,12 @@ double root_ext_linger(struct root *r, double now)
     struct last_wait *l = &r->last_wait;
     size_t left = untaken(r);
 
-    if (!l->began)
+    if (!l->began) {
         *l = (struct last_wait){ .began = now, .moved = now, .left = left };
+        ext_give_back(r->ext);
+    }
+    if (scheduler_pids(&r->scheduler, NULL, 0) && now < l->began + LINGER)
+        return l->began + LINGER;
     if (left != l->left) {
         l->left = left;
         l->moved = now;
@@ -122,4 +150,5 @@ void root_ext_clear(struct root *r)
     root_surveys_clear(r);
     glances_clear(&r->glances);
     stacker_clear(&r->stacker);
+    scheduler_clear(&r->scheduler);
 }

@@ -18,6 +18,7 @@
 #include "mpiexec_lite/control.h"
 #include "mpiexec_lite/crew.h"
 #include "mpiexec_lite/glance.h"
+#include "mpiexec_lite/scheduler.h"
 #include "mpiexec_lite/launch.h"
 #include "mpiexec_lite/remote.h"
 #include "mpiexec_lite/root.h"
@@ -129,6 +130,7 @@ struct root {
     struct root_surveys surveys;         /* that other servers have not answered yet */
     struct glances    glances;   /* of this host, for monitors */
     struct stacker    stacker;   /* of this host, for surveys */
+    struct scheduler  scheduler;
     struct tools     *tools;     /* whose socket is open; NULL: it is not */
     ev_timer          open_tools;        /* it is to be */
     struct survey    *processes;         /* owned: of the main job, for debuggers; or NULL */

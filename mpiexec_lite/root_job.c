@@ -55,8 +55,8 @@ static int sweep(struct root_job *j)
     struct root *r = j->root;
     bool alone = TAILQ_FIRST(&r->jobs) == j && !TAILQ_NEXT(j, in_root);
 
-    return remotes_sweep(&r->below, &r->node.hooks, alone ? NULL : j->bundle.jobid,
-                         SWEEP_TIME);
+    return remotes_sweep(&r->below, &r->node.hooks, &r->scheduler,
+                         alone ? NULL : j->bundle.jobid, SWEEP_TIME);
 }
 
 /* A rank that KILL did not reach: in another group, or not ours to signal. */

@@ -190,7 +190,8 @@ static void reap(struct root *r)
     pid_t pid;
 
     while ((pid = waitpid(-1, &wstatus, WNOHANG)) > 0)
-        if (!remotes_reaped(&r->below, pid, wstatus))
+        if (!remotes_reaped(&r->below, pid, wstatus) &&
+            !scheduler_reaped(&r->scheduler, pid, wstatus))
             node_reaped(&r->node, pid, wstatus);
 }
 

@@ -82,6 +82,8 @@ static const struct field results_fields[] = { STATUS, FIELD("results"), FIELDS_
 
 static const struct arg control_args[] = { TEXT("targets"), NEEDED("directives"), END };
 
+static const struct arg alloc_args[] = { NUMBER("directive", 0, UINT8_MAX), TEXT("infos"), END };
+
 static const struct arg monitor_args[] = {
     NEEDED("monitor"), OPTION("error", INT32_MIN, INT32_MAX), TEXT("directives"), END
 };
@@ -133,6 +135,8 @@ const struct command ext_commands[] = {
       IN_SERVICE, FROM_TOOL, notify_args, status_fields, ext_notify },
     { { NULL, "pmix-job-control" }, { NULL, "pmix-job-control-response" },
       IN_SERVICE, FROM_TOOL, control_args, results_fields, ext_job_control },
+    { { NULL, "pmix-alloc" }, { NULL, "pmix-alloc-response" },
+      IN_SERVICE, FROM_TOOL, alloc_args, results_fields, ext_alloc },
     { { NULL, "pmix-monitor" }, { NULL, "pmix-monitor-response" },
       IN_SERVICE, FROM_TOOL, monitor_args, results_fields, ext_monitor },
     { { NULL, "pmix-heartbeat" }, { NULL, "pmix-heartbeat-response" },

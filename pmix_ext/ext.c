@@ -57,6 +57,7 @@ static void session_free(struct session *s)
     part_forget(s);
     monitors_forget(s);
     events_forget(s);
+    allocs_forget(s);
     s->conn->layer = NULL;
     TAILQ_REMOVE(&s->ext->sessions, s, in_ext);
     free(s);
@@ -254,6 +255,8 @@ struct ext *ext_new(struct server *s, const struct ext_ops *ops, void *host, str
     TAILQ_INIT(&x->publishings);
     TAILQ_INIT(&x->lookups);
     TAILQ_INIT(&x->starters);
+    TAILQ_INIT(&x->allocs);
+    TAILQ_INIT(&x->sched_calls);
     if (add_rows(x, e) < 0) {
         free(x->rows);
         free(x);
@@ -277,6 +280,7 @@ void ext_free(struct ext *x)
     fences_clear(x);
     names_clear(x);
     spawns_clear(x);
+    allocs_clear(x);
     pushes_clear(x);
     server_set_layer(x->server, NULL, NULL);
     buf_clear(&x->text);

@@ -13,6 +13,7 @@
 #include "pmi2/server.h"
 #include "pmix_ext/facts.h"
 #include "pmix_ext/rendezvous.h"
+#include "pmix_ext/schedule.h"
 
 #include <time.h>
 
@@ -65,6 +66,15 @@ struct ext_ops {
     /* Look at a file of a node (-1: of the launcher's host, which has no ranks), and say by
      * ext_looked what there was.  NULL: never. */
     void (*look)(void *host, int node, unsigned number, const char *path);
+    /* Whether this host has commands of a scheduler that makes allocations.  NULL: it has not. */
+    bool (*allocates)(void *host);
+    /* Ask the scheduler of this host, and say by ext_scheduled what came of it.  PMIX_SUCCESS;
+     * or why it will not be answered, and e: PMIX_ERR_NOT_SUPPORTED where there is none.  NULL:
+     * never. */
+    pmix_status_t (*schedule)(void *host, unsigned number, const struct sched_ask *ask,
+                              struct err *e);
+    /* Nobody waits for that any more; an allocation that it would have made is given back. */
+    void (*unschedule)(void *host, unsigned number);
     /* A line for a log, without its end, safe to show; job: of the rank that says it, NULL: a
      * tool does.  0, or an errno; ENOTSUP: there is no such log. */
     int (*log)(void *host, enum ext_log to, int priority, const char *job, const char *line,
@@ -100,6 +110,10 @@ void        ext_pushed(struct ext *x, const char *nspace);
 bool        ext_output_full(const struct ext *x);
 /* Bytes that are put aside for connections that do not take them. */
 size_t      ext_held(const struct ext *x);
+/* What the scheduler has answered; to one that nobody waits for it does no harm. */
+void ext_scheduled(struct ext *x, unsigned number, const struct sched_answer *a);
+/* All is about to end: allocations that are not to be kept are given back. */
+void ext_give_back(struct ext *x);
 /* What a look at a file has found; one that is over does no harm. */
 void ext_looked(struct ext *x, unsigned number, const struct ext_file *file);
 

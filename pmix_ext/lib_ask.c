@@ -1,10 +1,11 @@
-/* lib_ask.c - query, log, control of jobs and monitoring; see lib.h */
+/* lib_ask.c - query, log, control of jobs, allocations and monitoring; see lib.h */
 #include "pmix_ext/lib.h"
 
 static const struct ask query_ask = { "pmix-query", "results", TAKES_LIST, PMIX_INFO, NULL };
 static const struct ask log_ask = { "pmix-log", NULL, TAKES_NOTHING, 0, NULL };
 static const struct ask control_ask = { "pmix-job-control", "results", TAKES_LIST, PMIX_INFO,
                                         NULL };
+static const struct ask alloc_ask = { "pmix-alloc", "results", TAKES_LIST, PMIX_INFO, NULL };
 static const struct ask monitor_ask = { "pmix-monitor", "results", TAKES_LIST, PMIX_INFO, NULL };
 static const struct ask heartbeat_ask = { "pmix-heartbeat", NULL, TAKES_NOTHING, 0, NULL };
 
@@ -124,6 +125,31 @@ pmix_status_t PMIx_Job_control_nb(const pmix_proc_t targets[], size_t ntargets,
                                   pmix_info_cbfunc_t cbfunc, void *cbdata)
 {
     return post_infos(control(targets, ntargets, directives, ndirs), cbfunc, cbdata);
+}
+
+/* --- allocations ------------------------------------------------------- */
+
+static struct op *allocate(pmix_alloc_directive_t directive, const pmix_info_t *info, size_t ninfo)
+{
+    struct op *op = op_new(&alloc_ask);
+
+    if (!op)
+        return NULL;
+    op_number(op, "directive", directive);
+    op_array(op, "infos", PMIX_INFO, info, ninfo);
+    return op;
+}
+
+pmix_status_t PMIx_Allocation_request(pmix_alloc_directive_t directive, pmix_info_t *info,
+                                      size_t ninfo, pmix_info_t **results, size_t *nresults)
+{
+    return take_infos(allocate(directive, info, ninfo), results, nresults);
+}
+
+pmix_status_t PMIx_Allocation_request_nb(pmix_alloc_directive_t directive, pmix_info_t *info,
+                                         size_t ninfo, pmix_info_cbfunc_t cbfunc, void *cbdata)
+{
+    return post_infos(allocate(directive, info, ninfo), cbfunc, cbdata);
 }
 
 /* --- monitoring -------------------------------------------------------- */

@@ -25,4 +25,13 @@
 #define LITE_MEMORY_MIN "lite.mem.min"   /* PMIX_FLOAT */
 #define LITE_MEMORY_MAX "lite.mem.max"   /* PMIX_FLOAT */
 
+/* Of PMIX_QUERY_QUEUE_STATUS: array of PMIX_INFO, an array PMIX_ALLOC_QUEUE for each queue:
+ * PMIX_ALLOC_QUEUE (its name), PMIX_NUM_NODES, PMIX_ALLOC_NUM_CPUS, if it has a limit
+ * PMIX_ALLOC_TIME, and these. */
+#define LITE_QUEUE_UP   "lite.queue.up"  /* PMIX_BOOL: it takes jobs */
+#define LITE_QUEUE_IDLE "lite.queue.idle"        /* PMIX_UINT32: nodes that do nothing */
+/* A directive of PMIx_Allocation_request: PMIX_BOOL: a new allocation is not given back when
+ * its asker ends. */
+#define LITE_ALLOC_KEEP "lite.alloc.keep"
+
 #endif

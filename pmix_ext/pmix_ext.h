@@ -162,6 +162,14 @@ PMIX_EXPORT pmix_status_t PMIx_Job_control(const pmix_proc_t targets[], size_t n
 PMIX_EXPORT pmix_status_t PMIx_Job_control_nb(const pmix_proc_t targets[], size_t ntargets,
                                               const pmix_info_t directives[], size_t ndirs,
                                               pmix_info_cbfunc_t cbfunc, void *cbdata);
+/* Ask the scheduler, where the launcher runs under one, for an allocation; extend it, give it
+ * back. */
+PMIX_EXPORT pmix_status_t PMIx_Allocation_request(pmix_alloc_directive_t directive,
+                                                  pmix_info_t *info, size_t ninfo,
+                                                  pmix_info_t **results, size_t *nresults);
+PMIX_EXPORT pmix_status_t PMIx_Allocation_request_nb(pmix_alloc_directive_t directive,
+                                                     pmix_info_t *info, size_t ninfo,
+                                                     pmix_info_cbfunc_t cbfunc, void *cbdata);
 /* Have the server watch this process; error is the event it raises. */
 PMIX_EXPORT pmix_status_t PMIx_Process_monitor(const pmix_info_t *monitor,
                                                pmix_status_t error,
@@ -288,12 +296,6 @@ PMIX_EXPORT bool PMIx_Data_decompress(const uint8_t *inbytes, size_t size, uint8
 /* Optional in the standard: each answers PMIX_ERR_NOT_SUPPORTED, calls no callback and sets
  * nothing. */
 
-PMIX_EXPORT pmix_status_t PMIx_Allocation_request(pmix_alloc_directive_t directive,
-                                                  pmix_info_t *info, size_t ninfo,
-                                                  pmix_info_t **results, size_t *nresults);
-PMIX_EXPORT pmix_status_t PMIx_Allocation_request_nb(pmix_alloc_directive_t directive,
-                                                     pmix_info_t *info, size_t ninfo,
-                                                     pmix_info_cbfunc_t cbfunc, void *cbdata);
 PMIX_EXPORT pmix_status_t PMIx_Get_credential(const pmix_info_t info[], size_t ninfo,
                                               pmix_byte_object_t *credential);
 PMIX_EXPORT pmix_status_t PMIx_Get_credential_nb(const pmix_info_t info[], size_t ninfo,

@@ -8,6 +8,7 @@
 #define PMIX_EXT_QUERY_H
 
 #include "pmix_ext/info.h"
+#include "pmix_ext/schedule.h"
 #include "pmix_ext/survey.h"
 #include "wire/buf.h"
 
@@ -21,7 +22,7 @@ enum {                           /* which kinds a query has; rows of query_quali
     Q_REFRESH = 1 << 0, Q_LOCAL = 1 << 1, Q_AVERAGE = 1 << 2, Q_MINMAX = 1 << 3,
     Q_ATTRIBUTES = 1 << 4, Q_NSPACE = 1 << 5, Q_RANK = 1 << 6, Q_PROCID = 1 << 7,
     Q_NODEID = 1 << 8, Q_HOSTNAME = 1 << 9, Q_APPNUM = 1 << 10, Q_REALM = 1 << 11,
-    Q_TIMEOUT = 1 << 12, Q_SUPPORTED = 1 << 13, Q_PSET = 1 << 14,
+    Q_TIMEOUT = 1 << 12, Q_SUPPORTED = 1 << 13, Q_PSET = 1 << 14, Q_QUEUE = 1 << 15,
     Q_NODES = Q_NODEID | Q_HOSTNAME | Q_LOCAL,
     Q_RANKS = Q_NSPACE | Q_RANK | Q_PROCID,
     Q_ALWAYS = Q_REFRESH | Q_TIMEOUT | Q_SUPPORTED
@@ -57,6 +58,7 @@ struct selection {
     int       viewer;            /* node of who asks */
     const char *functions;       /* borrowed; of PMIX_..._ATTRIBUTES */
     const char *pset;            /* borrowed; of PMIX_PSET_NAME, NULL: not given */
+    const char *queue;           /* likewise; of PMIX_ALLOC_QUEUE */
     enum info_realm realm;
     double    timeout;           /* s; 0: none */
 };
@@ -77,10 +79,16 @@ int select_one_node(const struct selection *sel);
  * rank; else in order of rank.  NULL: no memory. */
 struct pick *select_ranks(struct ext *x, const struct selection *sel, size_t *n);
 
+struct query_queues {            /* what the scheduler has said of its queues */
+    pmix_status_t status;
+    struct sched_queue *v;       /* owned */
+    size_t        n;
+};
+
 /* --- keys (query_keys.c) ------------------------------------------------ */
 
 /* Of what an answer has one element each; ONCE: it is no array of these. */
-enum query_each { EACH_ONCE, EACH_RANK, EACH_NODE, EACH_JOB, EACH_FUNCTION };
+enum query_each { EACH_ONCE, EACH_RANK, EACH_NODE, EACH_JOB, EACH_FUNCTION, EACH_QUEUE };
 
 struct element {                 /* what one is to be written for */
     struct asking     *asking;
@@ -88,7 +96,7 @@ struct element {                 /* what one is to be written for */
     struct picked_job *job;      /* EACH_RANK, EACH_JOB */
     int                node, rank;
     struct fact_app    app;      /* EACH_RANK: of the rank */
-    size_t             index;    /* EACH_FUNCTION */
+    size_t             index;    /* EACH_FUNCTION, EACH_QUEUE */
 };
 
 struct query_key {
@@ -96,8 +104,9 @@ struct query_key {
     pmix_data_type_t  type;      /* of the answer, or of each element */
     enum query_each   each;
     unsigned          takes;     /* OR of qualifiers that mean something for it */
-    bool              all_jobs, local, survey;   /* where no job, no node is named; it needs one */
-    unsigned          what;      /* of that, FACT_...: what else it needs */
+    bool              all_jobs, local, survey, queues;   /* where no job, no node is named; what
+                                    it needs */
+    unsigned          what;      /* of a survey, FACT_...: what else it needs */
     /* 0, or why it cannot be answered for what is selected.  NULL: it always can. */
     pmix_status_t   (*check)(struct ext *x, const struct selection *sel);
     /* ONCE: fill the value. */
@@ -115,6 +124,11 @@ pmix_status_t query_pset_names(struct ext *x, const struct element *of, pmix_val
 pmix_status_t query_pset_check(struct ext *x, const struct selection *sel);
 bool          query_in_pset(const struct element *of);
 
+/* query_queues.c: the scheduler's. */
+pmix_status_t query_queue_list(struct ext *x, const struct element *of, pmix_value_t *out);
+int           query_queue_status(struct ext *x, const struct element *of, struct buf *out,
+                                 struct err *e);
+
 /* What is known of, but not here: PMIX_ERR_NOT_SUPPORTED. */
 pmix_status_t query_not_ours(struct ext *x, const struct element *of, pmix_value_t *out);
 
@@ -122,6 +136,8 @@ pmix_status_t query_not_ours(struct ext *x, const struct element *of, pmix_value
 
 /* Who has asked. */
 struct session *asking_session(const struct asking *a);
+/* Its scheduler's queues, once they are known. */
+const struct query_queues *asking_queues(const struct asking *a);
 /* For ext.c: a job has ended. */
 void queries_forget_job(struct ext *x, const char *nspace);
 

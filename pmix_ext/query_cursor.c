@@ -16,6 +16,13 @@ void cursor_clear(struct query_cursor *c)
     *c = (struct query_cursor){ .row = NULL };
 }
 
+bool cursor_needs_queues(const char *key)
+{
+    const struct query_key *row = query_key(key);
+
+    return row && row->queues;
+}
+
 bool cursor_needs(const char *key, unsigned *what)
 {
     const struct query_key *row = query_key(key);
@@ -130,6 +137,8 @@ pmix_status_t cursor_begin(struct query_cursor *c, struct ext *x)
 {
     c->each = c->row ? c->row->each : each_of_info(c);
     c->single = c->each == EACH_ONCE;
+    if (c->row && c->row->queues && asking_queues(c->now.asking)->status != PMIX_SUCCESS)
+        return asking_queues(c->now.asking)->status;
     if (c->each == EACH_RANK)
         c->picks = select_ranks(x, &c->sel, &c->npicks);
     if (c->each == EACH_NODE)
@@ -273,6 +282,9 @@ static bool step(struct query_cursor *c, struct ext *x)
     case EACH_FUNCTION:
         c->now.index = c->index;
         return functions_supported[c->index++].name != NULL;
+    case EACH_QUEUE:
+        c->now.index = c->index;
+        return c->index++ < asking_queues(c->now.asking)->n;
     default:
         return false;
     }

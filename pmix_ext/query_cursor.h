@@ -21,6 +21,8 @@ struct query_cursor {
 
 /* Whether the key needs a survey, and one of what else (FACT_...). */
 bool cursor_needs(const char *key, unsigned *what);
+/* Whether it needs the queues of the scheduler. */
+bool cursor_needs_queues(const char *key);
 /* Qualifiers that mean something for a key; 0: it is not known. */
 unsigned cursor_takes(const char *key);
 /* Select what the key is about.  0, or why it cannot be answered; to be cleared either

@@ -22,10 +22,9 @@ static pmix_status_t get_keys(struct ext *x, const struct element *of, pmix_valu
 {
     struct buf text = BUF_INIT;
 
-    (void)x;
     (void)of;
     for (const struct query_key *k = query_keys; k->key; k++)
-        if (k->value != query_not_ours)
+        if (k->value != query_not_ours && (!k->queues || ext_allocates(x)))
             buf_printf(&text, "%s%s", text.len ? "," : "", k->key);
     for (const struct info_key *k = info_keys; k->key; k++)
         if (!query_key(k->key))
@@ -496,8 +495,9 @@ const struct query_key query_keys[] = {
     { LITE_THREAD_STACKS, RANKS(PMIX_INFO, 0, add_stacks), .survey = true,
       .what = FACT_STACKS | FACT_THREADS },
     { LITE_PROC_OPS, RANKS(PMIX_INFO, 0, add_op), .survey = true, .what = FACT_USAGE },
-    { PMIX_QUERY_QUEUE_LIST, NOT_OURS },
-    { PMIX_QUERY_QUEUE_STATUS, NOT_OURS },
+    { PMIX_QUERY_QUEUE_LIST, ONCE(PMIX_STRING, 0, query_queue_list), .queues = true },
+    { PMIX_QUERY_QUEUE_STATUS, .type = PMIX_INFO, .each = EACH_QUEUE, .takes = Q_QUEUE,
+      .queues = true, .add = query_queue_status },
     { PMIX_QUERY_ALLOC_STATUS, NOT_OURS },
     { PMIX_QUERY_STORAGE_LIST, NOT_OURS },
     { .key = NULL }

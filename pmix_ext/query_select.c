@@ -23,6 +23,7 @@ const struct qualifier query_qualifiers[] = {
     { PMIX_HOSTNAME, Q_HOSTNAME, PMIX_STRING },
     { PMIX_APPNUM, Q_APPNUM, PMIX_UINT32 },
     { PMIX_PSET_NAME, Q_PSET, PMIX_STRING },
+    { PMIX_ALLOC_QUEUE, Q_QUEUE, PMIX_STRING },
     { PMIX_SESSION_INFO, Q_REALM, PMIX_BOOL },
     { PMIX_JOB_INFO, Q_REALM, PMIX_BOOL },
     { PMIX_APP_INFO, Q_REALM, PMIX_BOOL },
@@ -150,6 +151,9 @@ static pmix_status_t take(struct ext *x, struct selection *sel, const pmix_info_
         break;
     case Q_PSET:
         sel->pset = v->data.string;
+        break;
+    case Q_QUEUE:
+        sel->queue = v->data.string;
         break;
     case Q_REALM:
         sel->realm = realm_of(q->key);

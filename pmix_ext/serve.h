@@ -13,6 +13,7 @@
 #include "pmix_ext/pmix_ext_common.h"
 #include "pmix_ext/parts.h"
 #include "pmix_ext/query.h"
+#include "pmix_ext/schedule.h"
 #include "pmix_ext/survey.h"
 
 #include <jansson.h>
@@ -62,11 +63,13 @@ struct gathering;
 struct publishing;
 struct lookup;
 struct starter;
+struct alloc;
 TAILQ_HEAD(get_waits, get_wait);
 TAILQ_HEAD(gatherings, gathering);
 TAILQ_HEAD(publishings, publishing);
 TAILQ_HEAD(lookups, lookup);
 TAILQ_HEAD(starters, starter);
+TAILQ_HEAD(allocs, alloc);
 
 struct ext_job {                         /* what the layer knows of a job */
     struct data *data;                   /* owned: what its ranks have put; or NULL */
@@ -99,6 +102,10 @@ struct ext {
     struct publishings publishings;      /* owned: pmix-publish, pmix-unpublish under way */
     struct lookups     lookups;          /* owned: pmix-lookup that wait */
     struct starters    starters;         /* owned: pmix-spawn under way */
+    struct allocs      allocs;           /* owned: asked for by pmix-alloc */
+    size_t             nallocs;
+    struct sched_calls sched_calls;      /* under way; theirs who wait */
+    unsigned           sched_number;     /* of the last one */
     int             owners;              /* tools that have published, as numbers below 0 */
     struct wholes   wholes;              /* requests that come in parts, in order of beginning */
     size_t          whole_bytes;         /* what they may come to, but for those that wait */
@@ -175,6 +182,12 @@ void fences_clear(struct ext *x);
 void names_clear(struct ext *x);
 void spawns_clear(struct ext *x);
 
+/* serve_alloc.c: whether there is a scheduler to ask. */
+bool ext_allocates(const struct ext *x);
+/* What such a connection has asked for is given back, unless it is to be kept. */
+void allocs_forget(const struct session *s);
+void allocs_clear(struct ext *x);
+
 /* An argument that names processes, as malloc'ed array, where "local_node" and "local_peers" are
  * the ranks that they mean to who asks; none: 0 of them.  The status, and e; *procs is the
  * caller's either way. */
@@ -193,6 +206,6 @@ command_fn ext_tool_connect, ext_capabilities, ext_query, ext_resolve_peers,
 command_fn ext_event_register, ext_event_deregister, ext_notify, ext_job_control, ext_monitor,
            ext_heartbeat, ext_part;
 command_fn ext_put, ext_commit, ext_get, ext_fence, ext_publish, ext_lookup, ext_unpublish,
-           ext_spawn, ext_connect, ext_disconnect, ext_servers;
+           ext_spawn, ext_connect, ext_disconnect, ext_servers, ext_alloc;
 
 #endif

@@ -33,6 +33,8 @@ struct asking {
     struct selection *sel;               /* by query */
     struct wanted    *wanted;
     size_t            nwanted, waits;    /* waits: surveys that are not over */
+    struct sched_call call;              /* for queues */
+    struct query_queues queues;
     size_t            query, key;        /* the entry that is next */
     bool              open;              /* it is an array that has begun */
     struct query_cursor cursor;
@@ -40,12 +42,15 @@ struct asking {
 };
 
 struct session *asking_session(const struct asking *a) { return a->session; }
+const struct query_queues *asking_queues(const struct asking *a) { return &a->queues; }
 
 static void asking_free(void *cursor)
 {
     struct asking *a = cursor;
 
     cursor_clear(&a->cursor);
+    sched_stop(&a->call);
+    free(a->queues.v);
     for (size_t i = 0; i < a->nwanted; i++)
         survey_free(a->wanted[i].survey);
     for (size_t i = 0; a->sel && i < a->n; i++)
@@ -279,7 +284,7 @@ static int want_for(struct asking *a, const struct selection *sel, const char *k
     return rc;
 }
 
-static void survey_done(void *who)
+static void arrived(void *who)
 {
     struct asking *a = who;
 
@@ -312,13 +317,46 @@ static int survey_all(struct asking *a, struct err *e)
     for (size_t i = 0; i < a->nwanted; i++) {
         struct wanted *w = &a->wanted[i];
 
-        w->survey = survey_new(a->session->ext, &w->job, w->node, w->what, limit, survey_done,
+        w->survey = survey_new(a->session->ext, &w->job, w->node, w->what, limit, arrived,
                                a, e);
         if (!w->survey)
             return -1;
         a->waits += !w->survey->over;
     }
     return 0;
+}
+
+/* --- queues ------------------------------------------------------------ */
+
+static void queues_told(void *who, const struct sched_answer *said)
+{
+    struct asking *a = who;
+    struct query_queues *q = &a->queues;
+
+    q->status = said->status;
+    if (said->nqueues && !(q->v = calloc(said->nqueues, sizeof *q->v)))
+        q->status = PMIX_ERR_NOMEM;
+    if (q->v) {
+        memcpy(q->v, said->queues, said->nqueues * sizeof *q->v);
+        q->n = said->nqueues;
+    }
+    arrived(a);
+}
+
+/* The scheduler is asked once for all keys. */
+static void ask_queues(struct asking *a)
+{
+    double limit = time_limit(a);
+    const struct sched_ask ask = { .kind = SCHED_QUEUES, .seconds = limit > 0 ? limit : 60 };
+    struct err e = { 0 };
+    bool wanted = false;
+
+    for (size_t q = 0; q < a->n; q++)
+        for (char **key = a->queries[q].keys; key && *key; key++)
+            wanted |= cursor_needs_queues(*key) && !(a->sel[q].given & Q_SUPPORTED);
+    if (wanted)
+        a->queues.status = sched_start(&a->call, a->session->ext, &ask, queues_told, a, &e);
+    a->waits += wanted && a->queues.status == PMIX_SUCCESS;
 }
 
 /* --- the request ------------------------------------------------------- */
@@ -367,6 +405,7 @@ enum outcome ext_query(struct request *rq, struct err *e)
     o = parts_new(rq, RESULTS_OUT, &entries, a, &a->reply, e);
     if (o != PARKED)
         return o;
+    ask_queues(a);
     if (survey_all(a, e) < 0)
         parts_fail(a->reply, PMIX_ERR_NOMEM, e);
     else if (!a->waits)

@@ -45,6 +45,8 @@ const struct function_support functions_supported[] = {
     { "PMIx_Process_monitor", monitor_attribute },
     { "PMIx_Process_monitor_nb", monitor_attribute },
     { "PMIx_IOF_pull", pull_attribute },
+    { "PMIx_Allocation_request", alloc_attribute },
+    { "PMIx_Allocation_request_nb", alloc_attribute },
     { NULL, NULL }
 };
 

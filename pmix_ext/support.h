@@ -21,7 +21,7 @@ extern const struct function_support functions_supported[];
 
 attribute_fn cleanup_attribute, get_attribute, fence_attribute, publish_attribute, lookup_attribute,
     spawn_attribute, log_attribute, register_attribute, notify_attribute, control_attribute,
-    monitor_attribute, pull_attribute;
+    monitor_attribute, pull_attribute, alloc_attribute;
 
 /* One that is known by its key alone: of the type that the standard gives it. */
 void attribute_standard(const char *name, const char **key, pmix_data_type_t *type);

@@ -336,6 +336,9 @@ static void refused(void)
     SAME(PMIx_Log(&info, 1, NULL, 0), PMIX_ERR_NOT_SUPPORTED);
     SAME(PMIx_Log_nb(&info, 1, NULL, 0, on_op, &w), PMIX_ERR_NOT_SUPPORTED);
     SAME(PMIx_Job_control(&job, 1, &info, 1, &results, &n), PMIX_ERR_NOT_SUPPORTED);
+    SAME(PMIx_Allocation_request(PMIX_ALLOC_NEW, NULL, 0, &results, &n), PMIX_ERR_NOT_SUPPORTED);
+    SAME(PMIx_Allocation_request_nb(PMIX_ALLOC_NEW, NULL, 0, on_infos, &w),
+         PMIX_ERR_NOT_SUPPORTED);
     SAME(PMIx_Process_monitor(&info, code, NULL, 0, &results, &n), PMIX_ERR_NOT_SUPPORTED);
     SAME(PMIx_Spawn(NULL, 0, &app, 1, nspace), PMIX_ERR_NOT_SUPPORTED);
     SAME(PMIx_Spawn_nb(NULL, 0, &app, 1, on_spawned, &w), PMIX_ERR_NOT_SUPPORTED);
