@@ -12,9 +12,11 @@ FIRST = r"    first    rank {} on {} \(pid \d+, {}\), \d+\.\d{{3}} s after the s
 
 
 def own_lines(r):
-    """What the launcher has said: messages, and lines that begin with four blanks."""
+    """What the launcher has said: messages, and lines that begin with four blanks; but not what
+    ranks are doing when their time is up."""
     return [x for x in r.err.decode("utf-8", "backslashreplace").splitlines()
-            if x.startswith(("mpiexec_lite: ", "    "))]
+            if x.startswith(("mpiexec_lite: ", "    ")) and
+            not re.match(r"mpiexec_lite: (ranks? [0-9-]+ on .*: running|stacks:|  )", x)]
 
 
 def card(r, *patterns):

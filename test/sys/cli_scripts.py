@@ -89,7 +89,7 @@ def in_path():
     os.symlink(os.path.abspath(LAUNCHER), tmp() + "/mpiexec")
     path = f"{tmp()}:{os.environ['PATH']}"
     write_file(tmp() + "/Makefile", "MPIEXEC = mpiexec\ncheck:\n\t@$(MPIEXEC) -n 2 /bin/echo x -n 3 -l\n")
-    r = command("make", "-s", "check", PATH=path)
+    r = command("make", "-s", "check", PATH=path, MAKEFLAGS="")
     same(r.stdout.decode().split(), ["x", "-n", "3", "-l"] * 2, "output of make")
 
 
