@@ -257,7 +257,7 @@ def refused():
         r = alloc(tool, directive, *infos)
         same(r["status"], status, f"{directive} {infos}")
         need("\x1b" not in r["errmsg"], "fit to be shown", r)
-    need(any(x.startswith("scancel --name=") for x in said(path)), "cancelled", said(path))
+    wait_for(lambda: any(x.startswith("scancel --name=") for x in said(path)), "cancelled")
     same(ranks.finish().status, 0, "exit status")
 
 
