@@ -69,7 +69,8 @@ unit     = $(patsubst %.c,$B/%,$(wildcard test/unit/test_*.c))
 
 all: $B/bin/mpiexec_lite $B/bin/pmi2_proxy $B/bin/pmi2_server $B/lib/libpmi2.so.0 \
      $B/lib/libpmi2.a $B/lib/libpmix_ext.so.0 $B/lib/libpmix_ext.a \
-     $B/man/mpiexec_lite.1 $B/completion/mpiexec_lite $B/bin/pmix_tool $B/completion/pmix_tool
+     $B/man/mpiexec_lite.1 $B/man/pmix_ext-protocol.7 $B/completion/mpiexec_lite \
+     $B/bin/pmix_tool $B/completion/pmix_tool
 
 # --- programs, libraries, manual ---------------------------------------------
 
@@ -124,6 +125,8 @@ $B/man/mpiexec_lite.1: mpiexec_lite/mpiexec_lite.1.in $B/bin/mpiexec_lite | $B/m
 	@sed -e '/^@OPTIONS@$$/{r $B/man/options' -e 'd;}' \
 	    -e '/^@VARIABLES@$$/{r $B/man/variables' -e 'd;}' \
 	    -e '/^@REFUSED@$$/{r $B/man/refused' -e 'd;}' -e 's/@VERSION@/$(VERSION)/' $< >$@
+$B/man/pmix_ext-protocol.7: pmix_ext/PROTOCOL.md pmix_ext/protocol_man.awk | $B/man/.
+	@awk -v version=$(VERSION) -f pmix_ext/protocol_man.awk $< >$@
 $B/completion/mpiexec_lite: $B/bin/mpiexec_lite | $B/completion/.
 	@$B/bin/mpiexec_lite --print-completion >$@
 $B/completion/pmix_tool: $B/bin/pmix_tool | $B/completion/.
@@ -308,6 +311,7 @@ install: all
 	install -m 644 pmi2/libpmi2.3 pmix_ext/libpmix_ext.3 $D$(MANDIR)/man3
 	sed 's|/etc/mpiexec_lite|$(SYSCONFDIR)/mpiexec_lite|' mpiexec_lite/mpiexec_lite-providers.7 \
 	    >$D$(MANDIR)/man7/mpiexec_lite-providers.7
+	install -m 644 $B/man/pmix_ext-protocol.7 $D$(MANDIR)/man7
 	install -m 644 $B/completion/mpiexec_lite $B/completion/pmix_tool $D$(COMPDIR)
 	for u in system user; do sed 's|@BINDIR@|$(BINDIR)|' mpiexec_lite/pmi2_server.$$u.service \
 	    >$D$(UNITDIR)/$$u/pmi2_server.service || exit 1; done
