@@ -116,8 +116,9 @@ int tool_jobs(char ***jobs);
  * this one is not known better, and its launcher can be called, that is the server from here
  * on: true. */
 bool tool_reach(const char *nspace);
-/* The same for the server's only job, if it has one only. */
-void tool_reach_only(void);
+/* The same for the only job of a server that runs none.  0, or the exit status, which was said:
+ * there is none, or several. */
+int tool_reach_only(void);
 
 struct targets {
     pmix_nspace_t nspace;
