@@ -5,6 +5,7 @@
 #include "mpiexec_lite/naming.h"
 #include "mpiexec_lite/tools.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -20,7 +21,7 @@ static void open_others(struct root *r)
         root_send_all(r, "tools");
 }
 
-/* What cannot be is no reason to end the job. */
+/* What cannot be is no reason to end the job; to be said where the user has named the folder. */
 static void open_socket(struct root *r)
 {
     struct tools_args args = { .loop = r->loop, .server = r->node.server,
@@ -30,7 +31,7 @@ static void open_socket(struct root *r)
 
     r->tools = tools_new(&args, &e);
     if (!r->tools)
-        root_say(r, 1, "no tools can connect: %s", e.text);
+        root_say(r, getenv("PMIX_SERVER_TMPDIR") ? 0 : 1, "no tools can connect: %s", e.text);
     else if (r->naming)
         naming_set_tools(r->naming, r->jobid, tools_path(r->tools));
     rendezvous_tidy();

@@ -47,8 +47,11 @@ static int not_connected(const struct tool *t, pmix_status_t status)
         servers_print(stderr);
         return STATUS_SEVERAL;
     }
-    if (status != PMIX_ERR_UNREACH)
-        return tool_failed("connecting to a server", status);
+    if (status != PMIX_ERR_UNREACH) {
+        int failed = tool_failed("connecting to a server", status);
+
+        return status == PMIX_ERR_BAD_PARAM ? STATUS_USAGE : failed;
+    }
     if (tool_has(t, OPT_PID))
         return tool_fail(STATUS_NO_SERVER, "no server is process %s", tool_value(t, OPT_PID));
     if (tool_has(t, OPT_SERVER))

@@ -211,6 +211,16 @@ def folders_of_both():
     end(job, system)
 
 
+@test("a folder that was named for tools and is not safe is said, and the job goes on without them")
+def unsafe_folder():
+    folder = tmp()
+    os.chmod(folder, 0o755)
+    job = Job("-n", 1, "sleep", 600, env={"PMIX_SERVER_TMPDIR": folder})
+    wait_for(lambda: b"no tools can connect: " + folder.encode() + b" has mode 0755" in job.error_text(), "the line")
+    same(os.listdir(folder), [], "files")
+    end(job)
+
+
 @test("R10-05: infos name both folders as well, and count more than the variables")
 @root_only
 def folders_by_infos():
