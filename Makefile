@@ -46,7 +46,7 @@ client_pic = $(client_src:%.c=$B/pic/%.o)
 
 ext_lib  = $(wildcard pmix_ext/lib_*.c)
 ext_src  = $(ext_lib) $(wildcard pmix_ext/util_*.c pmix_ext/value*.c) $(addprefix pmix_ext/, \
-             base64.c env_text.c find.c find_far.c json_reader.c names.c rendezvous.c rundir.c start.c \
+             base64.c env_text.c find.c find_far.c hold_text.c json_reader.c names.c rendezvous.c rundir.c start.c \
              types.c unsupported.c words.c) pmi2/mapping.c \
            $(filter-out pmi2/lib_pmi2.c,$(client_src))
 ext_pic  = $(ext_src:%.c=$B/pic/%.o)

@@ -280,8 +280,7 @@ int crew_add_job(struct crew *c, int subtree, struct err *e)
     free(local);
     if (!c->job)
         return -1;
-    if (c->args.plan->hold == HOLD_INIT)
-        job_hold(c->job);
+    crew_hold_init(c);
     return c->args.plan->pmi_port && c->n ? crew_listen(c, e) : 0;
 }
 

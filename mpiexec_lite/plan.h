@@ -87,7 +87,8 @@ enum card_wish { CARD_OF_SEVERAL, CARD_ALWAYS, CARD_NEVER };
 enum hold {
     HOLD_NONE,
     HOLD_EXEC,               /* stopped, with their program loaded and none of it run */
-    HOLD_INIT                /* in PMI's init, which is not answered */
+    HOLD_INIT,               /* in PMI's init, which is not answered */
+    HOLD_APP                 /* at a place of their own, which they tell */
 };
 
 /* What is told instead of running a job. */
@@ -200,7 +201,8 @@ struct plan {
     bool             print_all_exitcodes;
 
     bool             debugged;   /* a debugger has started the launcher (mpir.h) */
-    enum hold        hold;       /* -stop-on-exec, -stop-in-init */
+    enum hold        hold;       /* -hold, -stop-on-exec, -stop-in-init */
+    char            *hold_ranks; /* of the job (rank_list.h); NULL: all (hold.h) */
 
     enum inquiry     inquiry;    /* -explain, -check */
     bool             json, brief;        /* its answer: -json, -quiet */

@@ -2,6 +2,7 @@
 #include "mpiexec_lite/spawned.h"
 
 #include "mpiexec_lite/env.h"
+#include "mpiexec_lite/hold.h"
 #include "mpiexec_lite/hosts.h"
 #include "mpiexec_lite/mapspec.h"
 #include "mpiexec_lite/setup.h"
@@ -9,6 +10,7 @@
 #include "mpiexec_lite/spawn_env.h"
 #include "mpiexec_lite/spawned_info.h"
 #include "mpiexec_lite/spawned_map.h"
+#include "wire/rank_list.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -206,7 +208,7 @@ static int set_job(struct plan *p, const struct spawned_info *info, struct err *
 {
     const char *text = spawned_says(info, SPAWNED_TIMEOUT),
                *flag = spawned_says(info, SPAWNED_END_ON_NONZERO),
-               *target = spawned_says(info, SPAWNED_STDIN);
+               *target = spawned_says(info, SPAWNED_STDIN), *hold = spawned_says(info, SPAWNED_HOLD);
     long long seconds;
     bool yes;
 
@@ -215,6 +217,8 @@ static int set_job(struct plan *p, const struct spawned_info *info, struct err *
         return spawned_info_wrong(info, SPAWNED_TIMEOUT, e);
     if (flag && pair_bool(&(struct pair){ "end-on-nonzero", flag, strlen(flag) }, &yes, e) < 0)
         return spawned_info_wrong(info, SPAWNED_END_ON_NONZERO, e);
+    if (hold && hold_read(p, hold, e) < 0)
+        return spawned_info_wrong(info, SPAWNED_HOLD, e);
     if (target && set_stdin(p, target, e) < 0)
         return spawned_info_wrong(info, SPAWNED_STDIN, e);
     if (text)
@@ -306,6 +310,7 @@ static int make_apps(struct bundle *out, size_t like, const struct spawn_request
     out->plan.napps = 0;
     out->plan.timeout = 0;
     out->plan.stdin_mode = STDIN_NONE;
+    hold_drop(&out->plan);
     out->envs = calloc(r->n, sizeof *out->envs);
     for (size_t i = 0; i < r->n && rc == 0; i++) {
         *blame = (struct spawn_blame){ i, EAGAIN };
@@ -321,6 +326,11 @@ static int make_apps(struct bundle *out, size_t like, const struct spawn_request
         strlist_clear(&envs[i]);
     free(envs);
     plan_clear(&old);
+    if (rc == 0 && out->plan.hold_ranks &&
+        rank_list_check(out->plan.hold_ranks, plan_size(&out->plan), e) < 0) {
+        *blame = (struct spawn_blame){ 0, EINVAL };
+        rc = err_context(e, "hold");
+    }
     return rc;
 }
 

@@ -19,6 +19,7 @@
  *              ppr:N:node, N on each and no more
  *     rank     with map: slot, ranks count on each host; node, along the hosts
  *     pset     the process set that they are (-pset)
+ *     hold     where the job's ranks wait for a debugger, and which (hold.h)
  *     file     a file of further keys: spawned_info.h
  *
  * Another key changes nothing (plan.warnings names it).  Thread-safe. */

@@ -98,6 +98,8 @@ struct host_ops {
     /* A member enters a fence, or is let go; whole: one of all ranks of its job.  NULL:
      * nobody wants to know. */
     void (*fenced)(void *host, struct member *m, bool enters, bool whole);
+    /* A member waits in init, as it is held there (job_hold).  NULL: nobody wants to know. */
+    void (*held)(void *host, struct member *m);
 };
 
 /* Who speaks on a connection. */
@@ -193,9 +195,10 @@ int            job_add_attribute(struct job *j, const char *key, const char *val
                                  struct err *e);
 /* Its nodes are of different kinds (isHeterogeneous). */
 void           job_set_mixed(struct job *j);
-/* Ranks of it that come to init from now on get no answer; those that wait get it. */
-void           job_hold(struct job *j);
-void           job_release(struct job *j);
+/* That rank, which is here, gets no answer when it comes to init, which the host hears of. */
+void           job_hold(struct job *j, int rank);
+/* It gets one, now if it waits; rank -1: all that are held. */
+void           job_release(struct job *j, int rank);
 
 int         member_rank(const struct member *m);
 struct job *member_job(const struct member *m);

@@ -31,7 +31,7 @@ enum {
     OPT_COUNT = 'n', OPT_CODE = 'c', OPT_BATCH = 'b', OPT_DELAY = 'd', OPT_ENV = 'x',
     OPT_LOCAL = 'l', OPT_ALL = 'a', OPT_RAW = 'r', OPT_TAG = 't',
     OPT_HOST = 256, OPT_SYSTEM, OPT_SYSTEM_FIRST, OPT_JSON, OPT_STDERR, OPT_STDOUT, OPT_SYSLOG,
-    OPT_RECORD, OPT_STORE, OPT_PRIORITY, OPT_WDIR, OPT_HOSTS, OPT_DETACH,
+    OPT_RECORD, OPT_STORE, OPT_PRIORITY, OPT_WDIR, OPT_HOSTS, OPT_DETACH, OPT_HOLD,
     OPT_DOT, OPT_SVG, OPT_THREADS, OPT_FUNCTIONS
 };
 
@@ -217,6 +217,7 @@ int tool_signal(struct tool *t);
 int tool_kill(struct tool *t);
 int tool_pause(struct tool *t);
 int tool_resume(struct tool *t);
+int tool_release(struct tool *t);
 int tool_spawn(struct tool *t);
 int tool_top(struct tool *t);
 int tool_stack(struct tool *t);

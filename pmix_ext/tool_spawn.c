@@ -2,6 +2,9 @@
  * Where there is no server at all, this becomes a launcher, which does the same. */
 #include "pmix_ext/tool.h"
 
+#include "pmix_ext/hold_text.h"
+#include "wire/rank_list.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -12,7 +15,7 @@
 
 #define LAUNCHER "mpiexec_lite"
 
-enum { JOB_INFOS = 4 };
+enum { JOB_INFOS = 5, HELD_MOST = 100000 };  /* ranks of --hold, one by one */
 
 struct spawning {
     struct follow   follow;
@@ -70,10 +73,45 @@ static void on_job_end(size_t id, pmix_status_t status, const pmix_proc_t *sourc
 
 /* --- starting ---------------------------------------------------------- */
 
-static size_t add_infos(const struct tool *t, pmix_info_t *infos)
+/* --hold PLACE[:RANKS]; the launcher looks at the ranks once more.  0, or the exit status. */
+static int add_hold(const char *text, pmix_info_t *info)
+{
+    size_t n = strcspn(text, ":");
+    const char *key = hold_key_of(text, n), *at = text + n + 1;
+    int first, last, got = 0;
+    pmix_data_array_t *a;
+    pmix_rank_t *ranks;
+
+    if (!key || (text[n] && !*at))
+        return tool_fail(STATUS_USAGE, "--hold: '%s' is none of exec, init, app, or one of them and "
+                         ":RANKS", text);
+    if (!text[n] || !strcmp(at, "*") || !strcmp(at, "all")) {
+        PMIX_INFO_LOAD(info, key, NULL, PMIX_BOOL);
+        return 0;
+    }
+    PMIX_INFO_CONSTRUCT(info);
+    PMIX_LOAD_KEY(info->key, key);
+    info->value.type = PMIX_DATA_ARRAY;
+    PMIX_DATA_ARRAY_CREATE(a, HELD_MOST, PMIX_PROC_RANK);
+    info->value.data.darray = a;
+    if (!a || !a->array)
+        return tool_fail(STATUS_OWN, "out of memory");
+    ranks = a->array;
+    a->size = 0;
+    while ((got = rank_list_next(&at, &first, &last)) > 0)
+        for (; first <= last; first++) {
+            if (a->size == HELD_MOST)
+                return tool_fail(STATUS_USAGE, "--hold: more than %d ranks; all?", HELD_MOST);
+            ranks[a->size++] = (pmix_rank_t)first;
+        }
+    return got < 0 ? tool_fail(STATUS_USAGE, "--hold: '%s': ranks are like 0,3-5", text) : 0;
+}
+
+static int add_infos(const struct tool *t, pmix_info_t *infos, size_t *count)
 {
     pmix_proc_t first = { .rank = 0 };
     bool off = false;
+    int status = 0;
     size_t n = 0;
 
     if (tool_has(t, OPT_HOSTS))
@@ -86,7 +124,10 @@ static size_t add_infos(const struct tool *t, pmix_info_t *infos)
         PMIX_INFO_LOAD(&infos[n++], PMIX_FWD_STDERR, NULL, PMIX_BOOL);
         PMIX_INFO_LOAD(&infos[n++], PMIX_STDIN_TGT, &first, PMIX_PROC);
     }
-    return n;
+    if (tool_has(t, OPT_HOLD))
+        status = add_hold(tool_value(t, OPT_HOLD), &infos[n++]);
+    *count = n;
+    return status;
 }
 
 /* 0, or the exit status. */
@@ -116,8 +157,8 @@ static int read_app(const struct tool *t, pmix_app_t *app)
 
 static int start(const struct tool *t, pmix_nspace_t nspace)
 {
-    pmix_info_t infos[JOB_INFOS];
-    pmix_status_t said;
+    pmix_info_t infos[JOB_INFOS] = { 0 };
+    pmix_status_t said = PMIX_SUCCESS;
     pmix_app_t app;
     size_t n;
     int status;
@@ -125,8 +166,9 @@ static int start(const struct tool *t, pmix_nspace_t nspace)
     PMIX_APP_CONSTRUCT(&app);
     status = read_app(t, &app);
     if (!status) {
-        n = add_infos(t, infos);
-        said = PMIx_Spawn(infos, n, &app, 1, nspace);
+        status = add_infos(t, infos, &n);
+        if (!status)
+            said = PMIx_Spawn(infos, n, &app, 1, nspace);
         if (said != PMIX_SUCCESS) {
             tool_failed(t->argv[0], said);
             status = STATUS_OWN;
@@ -287,6 +329,7 @@ static int become_launcher(const struct tool *t)
     bad |= add_word(&words, "-n", tool_value(t, OPT_COUNT));
     bad |= add_word(&words, "-hosts", tool_value(t, OPT_HOSTS));
     bad |= add_word(&words, "-wdir", tool_value(t, OPT_WDIR));
+    bad |= add_word(&words, "-hold", tool_value(t, OPT_HOLD));
     for (size_t i = 0; i < t->ngiven; i++)
         if (t->given[i].id == OPT_ENV)
             bad |= add_word(&words, "-env", t->given[i].arg);
