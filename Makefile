@@ -181,7 +181,7 @@ $B/test/bench/layer: $B/test/bench/layer.o $(core)
 sim_src  = $(filter-out pmi2/client%.c pmi2/lib_%.c pmix_ext/lib_%.c $(tool_src), \
              $(wildcard wire/*.c pmi2/*.c pmix_ext/*.c)) \
            $(patsubst %,mpiexec_lite/%.c,launch lease tree flow starting spawned spawned_map \
-             spawned_info soft rankmap spawn_env cpus mapspec bundle setup place plan env \
+             spawned_info hold soft rankmap spawn_env cpus mapspec bundle setup place plan env \
              launchers hosts hosts_text opts_file) \
            $(wildcard test/sim/*.c)
 $B/test/sim/sim: $(patsubst %.c,$B/%.o,$(sim_src))

@@ -45,11 +45,15 @@ static void on_time(struct ev_loop *loop, ev_timer *w, int revents)
     open_socket(w->data);
 }
 
-/* A short job is over before it costs anything. */
+/* A short job is over before it costs anything; one that is held waits for nothing else. */
 void root_tools_open(struct root *r)
 {
     if (r->plan->no_tools)
         return;
+    if (r->plan->hold != HOLD_NONE) {
+        open_socket(r);
+        return;
+    }
     ev_timer_init(&r->open_tools, on_time, TOOLS_AFTER, 0.);
     r->open_tools.data = r;
     ev_timer_start(r->loop, &r->open_tools);

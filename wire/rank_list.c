@@ -27,12 +27,6 @@ int rank_list_next(const char **at, int *first, int *last)
 {
     if (!**at)
         return 0;
-    if (is_all(*at)) {
-        *at += strlen(*at);
-        *first = 0;
-        *last = INT_MAX;
-        return 1;
-    }
     if (!take_number(at, first))
         return -1;
     *last = *first;
@@ -64,7 +58,7 @@ bool rank_list_has(const char *list, int rank)
 {
     int first, last;
 
-    if (!list)
+    if (!list || is_all(list))
         return true;
     while (rank_list_next(&list, &first, &last) > 0)
         if (rank >= first && rank <= last)

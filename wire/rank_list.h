@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-/* The next of its ranges at *at, which moves on behind it: 1, the range first to last, both
+/* The next of the ranges of a list that is not "all", at *at, which moves on behind it: 1, the range first to last, both
  * included; 0: there are no more; -1: it is none, or its end is before its beginning. */
 int  rank_list_next(const char **at, int *first, int *last);
 /* 0, or -1 and e: it is no such list, or names a rank that a job of this size does not have;
