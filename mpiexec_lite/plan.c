@@ -201,6 +201,7 @@ void plan_clear(struct plan *p)
     free(p->nameserver);
     free(p->log_dir);
     free(p->hold_ranks);
+    free(p->target);
     free(p->single_id);
     strlist_clear(&p->provider_dirs);
     strlist_clear(&p->provider_files);

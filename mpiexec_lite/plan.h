@@ -201,6 +201,9 @@ struct plan {
     bool             print_all_exitcodes;
 
     bool             debugged;   /* a debugger has started the launcher (mpir.h) */
+    char            *target;     /* of a spawned job whose ranks are tools' daemons: id of the job
+                                    that they look after, ""; or NULL: they are none.  Known to the
+                                    launcher alone */
     enum hold        hold;       /* -hold, -stop-on-exec, -stop-in-init */
     char            *hold_ranks; /* of the job (rank_list.h); NULL: all (hold.h) */
 

@@ -69,6 +69,7 @@ struct root_job {
     bool              launched;          /* it was told that all of it has been started */
     int               to_hold, held;     /* ranks that are to wait for a debugger; that do */
     bool              ready;             /* it was told that all of them do */
+    double            leave_at;          /* tools' daemons: when they are to end; 0: not yet */
     bool              pushing;   /* stdin that was pushed is on its way */
     bool              watched;   /* its output is from the start; before it was sent */
     bool              sent;      /* other servers know of it */
@@ -270,6 +271,10 @@ void root_hold_add(struct root_job *j, int ranks);       /* so many more wait in
 /* For ext_ops: a rank says that it waits at a place of its own. */
 bool root_hold_waits(void *host, const char *job, int rank);
 void root_hold_release(struct root_job *j, int rank);    /* -1: all */
+
+/* root_daemons.c */
+/* When there is to be looked again; 0: no need. */
+double root_daemons_step(struct root_job *d, double now);
 
 /* root_debug.c */
 void root_debug_launched(struct root_job *j);    /* all of it has been started */

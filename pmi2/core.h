@@ -169,6 +169,8 @@ struct job {
     void          *link;             /* the host's */
     void          *layer;            /* the layer's, about this job; or NULL */
     char          *spawner;          /* owned: id of the job that has started this one; NULL */
+    char          *target;           /* owned: id of the job that its ranks look after, as tools'
+                                        daemons (of none: ""); NULL: they are none */
     struct relay  *relays;           /* owned: by rank; NULL: there are none */
     struct job   **linked;           /* owned; root: jobs that it is connected to */
     size_t         nlinked;

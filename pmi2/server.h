@@ -166,6 +166,8 @@ struct job_spec {
     int         nlocal;
     int         subtree;     /* ranks here and at all servers below */
     const char *spawner;     /* id of the job that has started this one, or NULL; copied */
+    const char *target;      /* its ranks are tools' daemons: id of the job that they look after,
+                                "": of none; NULL: they are none.  Copied */
     void       *link;        /* the host's name for it, if it has one */
     bool        in_env;      /* its constants are in the environment of its ranks; see
                                 mpiexec_lite/env.h */
@@ -264,6 +266,8 @@ struct job *server_failed(struct server *s, int *status);
 void        server_forget(struct job *foreign);
 /* Whether two jobs are connected, directly or by others; at the root. */
 bool        job_connected(struct job *a, struct job *b);
+/* Whether ranks of a have a say in b: it is connected, or they are daemons that look after it. */
+bool        job_minds(struct job *a, struct job *b);
 
 /* Peers.  link: the host's name for it.  The server above comes first of all, before
  * any job; a server that has none is the root.  NULL: no memory. */

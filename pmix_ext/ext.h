@@ -22,7 +22,8 @@ struct ext;
 enum ext_log { EXT_LOG_STDOUT, EXT_LOG_STDERR, EXT_LOG_SYSLOG, EXT_LOG_RECORD, EXT_LOG_STORE };
 
 enum ext_order_kind { EXT_SIGNAL, EXT_PAUSE, EXT_RESUME, EXT_TERMINATE, EXT_KILL,
-                      EXT_RELEASE };     /* of those that are held for a debugger: go on */
+                      EXT_RELEASE,       /* of those that are held for a debugger: go on */
+                      EXT_LEAVE };       /* of daemons: nobody needs them any more */
 
 struct ext_order {                       /* pmix-job-control */
     enum ext_order_kind kind;

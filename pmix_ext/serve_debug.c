@@ -26,7 +26,7 @@ static bool may_release(const struct session *s, const char *job)
         return true;
     mine = job_named(s->ext->server, s->who.nspace);
     other = job_named(s->ext->server, job);
-    return mine && other && job_connected(mine, other);
+    return mine && other && job_minds(mine, other);
 }
 
 static void release(const struct session *s, const char *job, int rank)

@@ -2,6 +2,7 @@
 #include "pmix_ext/serve_spawn.h"
 
 #include "pmix_ext/hold_text.h"
+#include "pmix_ext/spawn_daemons.h"
 #include "pmix_ext/support.h"
 #include "wire/limits.h"
 
@@ -63,7 +64,7 @@ enum { KEYS = sizeof keys / sizeof *keys };
 bool spawn_attribute(size_t i, const char **key, pmix_data_type_t *type)
 {
     if (i >= KEYS)
-        return false;
+        return daemons_attribute(i - KEYS, key, type);
     *key = keys[i].rule.key;
     *type = keys[i].rule.type;
     return true;
@@ -308,6 +309,8 @@ static pmix_status_t take_info(struct spawn_command *c, const pmix_info_t *info,
     const struct directive_rule *rule;
     pmix_status_t status;
 
+    if (daemons_know(info->key))
+        return PMIX_SUCCESS;             /* they have been looked at */
     if (row < KEYS && keys[row].take == take_hold && hold_is_ranks(info->value.type))
         rules[0].type = info->value.type;
     status = directive_check(info, rules, &rule, e);

@@ -51,6 +51,13 @@ static const struct tool_option spawn_options[] = {
     { "raw", OPT_RAW, NULL, "Bytes as they come: no labels, no waiting for ends of lines." },
     { "hold", OPT_HOLD, "PLACE[:RANKS]", "Hold ranks for a debugger: at exec, in init, or at a "
                                          "place of the program's own (app)." },
+    { "target", OPT_TARGET, "NSPACE[:RANKS]", "As a tool's daemons, beside that job's ranks: one on "
+                                              "each of their nodes." },
+    { "per-node", OPT_PER_NODE, "N", "So many on each of these nodes." },
+    { "per-proc", OPT_PER_PROC, "N", "So many for each of these ranks." },
+    { "stride", OPT_STRIDE, "N", "On every Nth of these nodes only." },
+    { "daemons", OPT_DAEMONS, NULL, "As a tool's daemons that look after no job: they need no slots, "
+                                    "and nothing counts them." },
     { "detach", OPT_DETACH, NULL, "Print the name of the job and end; it goes on." },
     { NULL, 0, NULL, NULL }
 };

@@ -3,6 +3,7 @@
 #include "pmix_ext/tool.h"
 
 #include "pmix_ext/hold_text.h"
+#include "pmix_ext/lite_keys.h"
 #include "wire/rank_list.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@
 
 #define LAUNCHER "mpiexec_lite"
 
-enum { JOB_INFOS = 5, HELD_MOST = 100000 };  /* ranks of --hold, one by one */
+enum { JOB_INFOS = 14, HELD_MOST = 100000 };  /* ranks of --hold, one by one */
 
 struct spawning {
     struct follow   follow;
@@ -107,6 +108,49 @@ static int add_hold(const char *text, pmix_info_t *info)
     return got < 0 ? tool_fail(STATUS_USAGE, "--hold: '%s': ranks are like 0,3-5", text) : 0;
 }
 
+/* A number from 1 on, of an option that may lack.  0, or the exit status. */
+static int add_number(const struct tool *t, int option, const char *key, pmix_data_type_t type,
+                      pmix_info_t *infos, size_t *n)
+{
+    uint32_t wide;
+    uint16_t number;
+    double value;
+
+    if (!tool_has(t, option))
+        return 0;
+    if (tool_number(t, option, 1, 1, &value) || value > UINT16_MAX)
+        return STATUS_USAGE;
+    wide = number = (uint16_t)value;
+    PMIX_INFO_LOAD(&infos[(*n)++], key, type == PMIX_UINT16 ? (void *)&number : (void *)&wide, type);
+    return 0;
+}
+
+/* --target and what goes with it, --daemons: nothing if there is none.  0, or the exit status. */
+static int add_daemons(const struct tool *t, pmix_info_t *infos, size_t *n)
+{
+    const char *target = tool_value(t, OPT_TARGET), *ranks = target ? strchr(target, ':') : NULL;
+    pmix_proc_t proc = { .rank = PMIX_RANK_WILDCARD };
+    size_t len = !target ? 0 : ranks ? (size_t)(ranks - target) : strlen(target);
+    int status;
+
+    if (len > PMIX_MAX_NSLEN || (target && !len))
+        return tool_fail(STATUS_USAGE, "--target: '%.40s' names no job", target);
+    if (target) {
+        memcpy(proc.nspace, target, len);
+        PMIX_INFO_LOAD(&infos[(*n)++], PMIX_DEBUG_TARGET, &proc, PMIX_PROC);
+    }
+    if (ranks && strcmp(ranks, ":*"))
+        PMIX_INFO_LOAD(&infos[(*n)++], LITE_DAEMONS_RANKS, ranks + 1, PMIX_STRING);
+    if (target || tool_has(t, OPT_DAEMONS))
+        PMIX_INFO_LOAD(&infos[(*n)++], PMIX_DEBUGGER_DAEMONS, NULL, PMIX_BOOL);
+    if ((target || tool_has(t, OPT_DAEMONS)) && tool_has(t, OPT_DETACH))
+        PMIX_INFO_LOAD(&infos[(*n)++], PMIX_NOHUP, NULL, PMIX_BOOL);
+    status = add_number(t, OPT_PER_NODE, PMIX_DEBUG_DAEMONS_PER_NODE, PMIX_UINT16, infos, n);
+    if (!status)
+        status = add_number(t, OPT_PER_PROC, PMIX_DEBUG_DAEMONS_PER_PROC, PMIX_UINT16, infos, n);
+    return status ? status : add_number(t, OPT_STRIDE, LITE_DAEMONS_STRIDE, PMIX_UINT32, infos, n);
+}
+
 static int add_infos(const struct tool *t, pmix_info_t *infos, size_t *count)
 {
     pmix_proc_t first = { .rank = 0 };
@@ -126,6 +170,8 @@ static int add_infos(const struct tool *t, pmix_info_t *infos, size_t *count)
     }
     if (tool_has(t, OPT_HOLD))
         status = add_hold(tool_value(t, OPT_HOLD), &infos[n++]);
+    if (!status)
+        status = add_daemons(t, infos, &n);
     *count = n;
     return status;
 }
@@ -356,6 +402,8 @@ static int detached_launcher(struct tool *t)
 
 static int without_server(struct tool *t)
 {
+    if (tool_has(t, OPT_TARGET))
+        return tool_fail(STATUS_OWN, "there is no server here, and so no job for --target");
     if (tool_has(t, OPT_DETACH))
         return detached_launcher(t);
     if (t->json)
