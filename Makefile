@@ -317,7 +317,8 @@ install: all
 	    >$D$(UNITDIR)/$$u/pmi2_server.service || exit 1; done
 	install -m 644 README COPYING wire/FORMAT pmi2/PEERS pmix_ext/PROTOCOL.md $D$(DOCDIR)
 	install -m 755 pmix_ext/examples/ask.py mpiexec_lite/examples/token.py $D$(DOCDIR)/examples
-	install -m 644 mpiexec_lite/examples/netdev.c pmix_ext/examples/rfc0010.c pmix_ext/examples/launcher.c $D$(DOCDIR)/examples
+	install -m 644 mpiexec_lite/examples/netdev.c pmix_ext/examples/rfc0010.c \
+	    pmix_ext/examples/launcher.c pmix_ext/examples/daemon.c $D$(DOCDIR)/examples
 # Put libpmi2 on the default path, where it takes the place of Slurm's.
 install-libpmi2: install
 	ln -sf mpiexec_lite/libpmi2.so.0 $D$(PREFIX)/lib/libpmi2.so.0
