@@ -46,7 +46,7 @@ client_pic = $(client_src:%.c=$B/pic/%.o)
 
 ext_lib  = $(wildcard pmix_ext/lib_*.c)
 ext_src  = $(ext_lib) $(wildcard pmix_ext/util_*.c pmix_ext/value*.c) $(addprefix pmix_ext/, \
-             base64.c env_text.c find.c find_far.c json_reader.c names.c rendezvous.c rundir.c start.c \
+             base64.c env_text.c find.c find_far.c hold_text.c json_reader.c names.c rendezvous.c rundir.c start.c \
              types.c unsupported.c words.c) pmi2/mapping.c \
            $(filter-out pmi2/lib_pmi2.c,$(client_src))
 ext_pic  = $(ext_src:%.c=$B/pic/%.o)
@@ -69,7 +69,8 @@ unit     = $(patsubst %.c,$B/%,$(wildcard test/unit/test_*.c))
 
 all: $B/bin/mpiexec_lite $B/bin/pmi2_proxy $B/bin/pmi2_server $B/lib/libpmi2.so.0 \
      $B/lib/libpmi2.a $B/lib/libpmix_ext.so.0 $B/lib/libpmix_ext.a \
-     $B/man/mpiexec_lite.1 $B/completion/mpiexec_lite $B/bin/pmix_tool $B/completion/pmix_tool
+     $B/man/mpiexec_lite.1 $B/man/pmix_ext-protocol.7 $B/completion/mpiexec_lite \
+     $B/bin/pmix_tool $B/completion/pmix_tool
 
 # --- programs, libraries, manual ---------------------------------------------
 
@@ -124,6 +125,8 @@ $B/man/mpiexec_lite.1: mpiexec_lite/mpiexec_lite.1.in $B/bin/mpiexec_lite | $B/m
 	@sed -e '/^@OPTIONS@$$/{r $B/man/options' -e 'd;}' \
 	    -e '/^@VARIABLES@$$/{r $B/man/variables' -e 'd;}' \
 	    -e '/^@REFUSED@$$/{r $B/man/refused' -e 'd;}' -e 's/@VERSION@/$(VERSION)/' $< >$@
+$B/man/pmix_ext-protocol.7: pmix_ext/PROTOCOL.md pmix_ext/protocol_man.awk | $B/man/.
+	@awk -v version=$(VERSION) -f pmix_ext/protocol_man.awk $< >$@
 $B/completion/mpiexec_lite: $B/bin/mpiexec_lite | $B/completion/.
 	@$B/bin/mpiexec_lite --print-completion >$@
 $B/completion/pmix_tool: $B/bin/pmix_tool | $B/completion/.
@@ -178,7 +181,7 @@ $B/test/bench/layer: $B/test/bench/layer.o $(core)
 sim_src  = $(filter-out pmi2/client%.c pmi2/lib_%.c pmix_ext/lib_%.c $(tool_src), \
              $(wildcard wire/*.c pmi2/*.c pmix_ext/*.c)) \
            $(patsubst %,mpiexec_lite/%.c,launch lease tree flow starting spawned spawned_map \
-             spawned_info soft rankmap spawn_env cpus mapspec bundle setup place plan env \
+             spawned_info hold soft rankmap spawn_env cpus mapspec bundle setup place plan env \
              launchers hosts hosts_text opts_file) \
            $(wildcard test/sim/*.c)
 $B/test/sim/sim: $(patsubst %.c,$B/%.o,$(sim_src))
@@ -308,12 +311,14 @@ install: all
 	install -m 644 pmi2/libpmi2.3 pmix_ext/libpmix_ext.3 $D$(MANDIR)/man3
 	sed 's|/etc/mpiexec_lite|$(SYSCONFDIR)/mpiexec_lite|' mpiexec_lite/mpiexec_lite-providers.7 \
 	    >$D$(MANDIR)/man7/mpiexec_lite-providers.7
+	install -m 644 $B/man/pmix_ext-protocol.7 $D$(MANDIR)/man7
 	install -m 644 $B/completion/mpiexec_lite $B/completion/pmix_tool $D$(COMPDIR)
 	for u in system user; do sed 's|@BINDIR@|$(BINDIR)|' mpiexec_lite/pmi2_server.$$u.service \
 	    >$D$(UNITDIR)/$$u/pmi2_server.service || exit 1; done
 	install -m 644 README COPYING wire/FORMAT pmi2/PEERS pmix_ext/PROTOCOL.md $D$(DOCDIR)
 	install -m 755 pmix_ext/examples/ask.py mpiexec_lite/examples/token.py $D$(DOCDIR)/examples
-	install -m 644 mpiexec_lite/examples/netdev.c pmix_ext/examples/rfc0010.c pmix_ext/examples/launcher.c $D$(DOCDIR)/examples
+	install -m 644 mpiexec_lite/examples/netdev.c pmix_ext/examples/rfc0010.c \
+	    pmix_ext/examples/launcher.c pmix_ext/examples/daemon.c $D$(DOCDIR)/examples
 # Put libpmi2 on the default path, where it takes the place of Slurm's.
 install-libpmi2: install
 	ln -sf mpiexec_lite/libpmi2.so.0 $D$(PREFIX)/lib/libpmi2.so.0

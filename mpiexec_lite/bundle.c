@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUNDLE_VERSION 3     /* to be raised whenever a table changes */
+#define BUNDLE_VERSION 4     /* to be raised whenever a table changes */
 
 enum kind { BOOL, INT, UNSIGNED, SIZE, SECONDS, TEXT, OPTION, WORDS };
 
@@ -66,7 +66,8 @@ static const struct field job_fields[] = {
     FIELD("keep going",       BOOL,     bundle, plan.keep_going, 0, 1),
     FIELD("verbosity",        INT,      bundle, plan.verbose, 0, INT32_MAX),
     FIELD("network",          OPTION,   bundle, plan.dims, 0, 0),
-    FIELD("hold",             INT,      bundle, plan.hold, 0, HOLD_INIT),
+    FIELD("hold",             INT,      bundle, plan.hold, 0, HOLD_APP),
+    FIELD("held ranks",       OPTION,   bundle, plan.hold_ranks, 0, 0),
     FIELD("timeline",         BOOL,     bundle, timeline, 0, 1),
     FIELD("proxy's wrapper",  WORDS,    bundle, plan.remote.wrapper, 0, MOST),
     FIELD("tries",            INT,      bundle, plan.remote.tries, 0, MOST),

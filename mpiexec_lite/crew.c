@@ -257,6 +257,7 @@ int crew_add_job(struct crew *c, int subtree, struct err *e)
                              .map_blocks = place->nmap, .spread = c->n != place->size,
                              .nlocal = c->n, .subtree = subtree,
                              .spawner = c->args.spawner, .link = c,
+                             .target = c->args.plan->target,
                              .in_env = !plan_is_single(c->args.plan),
                              .cart_dims = c->args.plan->dims,
                              .alloc_kinds = c->node->args.plan->alloc_kinds };
@@ -280,8 +281,7 @@ int crew_add_job(struct crew *c, int subtree, struct err *e)
     free(local);
     if (!c->job)
         return -1;
-    if (c->args.plan->hold == HOLD_INIT)
-        job_hold(c->job);
+    crew_hold_init(c);
     return c->args.plan->pmi_port && c->n ? crew_listen(c, e) : 0;
 }
 

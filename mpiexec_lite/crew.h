@@ -42,7 +42,7 @@ struct rank {
     pid_t           pid;             /* 0: not running */
     enum pmi_phase  pmi;
     struct pmi_conn conn;            /* fd -1: none */
-    bool            held;            /* stopped until crew_release */
+    bool            held;            /* stopped where its program begins until crew_release */
     bool            adopted;         /* started by itself: it lives while it is connected */
 };
 
@@ -70,6 +70,7 @@ struct crew {
     struct taken      taken;         /* processors that they are bound to */
     bool              bound;         /* what there is to say of that has been said */
     int               n, running, unbound;   /* ranks here; alive; not bound to a port peer */
+    int               to_hold, held;         /* ranks here to be held in init; that are */
     bool              spoke_pmi, checked_mpi;
     bool              killing;       /* ranks are sent signals: their ends say nothing */
     struct blame      blames[CREW_BLAMES];
@@ -114,8 +115,13 @@ void crew_cleanup_all(struct crew *c);
 struct rank *crew_rank(struct crew *c, int rank);
 /* Signal the process group of a rank, or (-1) of all. */
 void crew_kill(struct crew *c, int rank, int signo);
-/* Let go on who is held, but for those whom somebody traces: they are his. */
-void crew_release(struct crew *c);
+/* Let go on who is held, that rank or (-1) all, but for those whom somebody traces: they are
+ * his. */
+void crew_release(struct crew *c, int rank);
+/* Hold ranks here in init, as the plan says; and one of them has come there: whether all that
+ * are here to be held there have. */
+void crew_hold_init(struct crew *c);
+bool crew_held(struct crew *c);
 /* All that descends from us has been killed. */
 void crew_swept(struct crew *c);
 /* A rank is to blame for what comes now, unless it was made to. */

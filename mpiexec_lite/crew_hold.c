@@ -1,6 +1,8 @@
 /* crew_hold.c - ranks that wait, stopped, for a debugger: let go on. */
 #include "mpiexec_lite/crew.h"
 
+#include "mpiexec_lite/hold.h"
+
 #include <signal.h>
 #include <stdio.h>
 
@@ -21,15 +23,31 @@ static int tracer(pid_t pid)
     return who;
 }
 
-void crew_release(struct crew *c)
+void crew_release(struct crew *c, int rank)
 {
     for (int i = 0; i < c->n; i++) {
         struct rank *r = &c->ranks[i];
 
+        if (rank >= 0 && r->rank != rank)
+            continue;
         if (r->pid && r->held && !tracer(r->pid))
             kill(r->pid, SIGCONT);
         r->held = false;
     }
     if (c->job)
-        job_release(c->job);
+        job_release(c->job, rank);
+}
+
+void crew_hold_init(struct crew *c)
+{
+    for (int i = 0; i < c->n; i++)
+        if (hold_has(c->args.plan, HOLD_INIT, c->ranks[i].rank)) {
+            job_hold(c->job, c->ranks[i].rank);
+            c->to_hold++;
+        }
+}
+
+bool crew_held(struct crew *c)
+{
+    return ++c->held == c->to_hold;
 }

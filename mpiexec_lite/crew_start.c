@@ -3,6 +3,7 @@
 
 #include "mpiexec_lite/child.h"
 #include "mpiexec_lite/env.h"
+#include "mpiexec_lite/hold.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -248,7 +249,7 @@ static int begin_process(struct starts *s, struct rank *r, const struct rank_end
                                .err = ends->err.theirs, .keep = ends->pmi.theirs,
                                .cpus = binding_cpus(&s->binding, (int)(r - c->ranks)),
                                .memory = binding_memory(&s->binding, (int)(r - c->ranks)),
-                               .hold = c->args.plan->hold == HOLD_EXEC,
+                               .hold = hold_has(c->args.plan, HOLD_EXEC, r->rank),
                                .user = c->node->args.user };
 
     x->rank = r;
@@ -312,7 +313,7 @@ static bool end_rank(struct starts *s, int i)
         return false;
     }
     r->pid = pid;
-    r->held = c->args.plan->hold == HOLD_EXEC;
+    r->held = hold_has(c->args.plan, HOLD_EXEC, r->rank);
     c->running++;
     node_note(c->node, c, r->rank, MOMENT_EXEC, pid);
     c->node->ops->started(c->node->host, c, r->rank, pid);

@@ -48,6 +48,7 @@ struct rank_state {
     bool           aborted;      /* has called abort */
     bool           commanded;    /* was told to end, alone (launch_order) */
     bool           paused;       /* is stopped by such an order */
+    bool           waits;        /* has told that it waits for a debugger, at a place of its own */
     bool           forgiven;     /* ended on its own wish (Abort(FALSE)): no failure */
     int            code;         /* which then counts as its exit status */
     double         kill_at;      /* when it is killed if it has not ended by then */

@@ -68,6 +68,14 @@ static void op_finalized(void *host, struct member *m)
     n->ops->finalized(n->host, c, member_rank(m));
 }
 
+static void op_held(void *host, struct member *m)
+{
+    struct node *n = host;
+
+    if (crew_held(crew_of(m)))
+        n->ops->held(n->host, crew_of(m));
+}
+
 static void op_stuck(void *host, struct job *j, int missing, int waiting)
 {
     struct node *n = host;
@@ -315,7 +323,7 @@ static int add_server(struct node *n, struct err *e)
                             op_peer_send_all, n->ops->spawn ? op_spawn : NULL,
                             n->ops->name ? op_name : NULL, n->ops->timer ? op_timer : NULL,
                             op_find, op_died, n->ops->introduce ? op_introduce : NULL,
-                            op_far_send, n->args.timeline ? op_fenced : NULL };
+                            op_far_send, n->args.timeline ? op_fenced : NULL, op_held };
     const struct plan *p = n->args.plan;
     struct server_options options = { .pmi1_subversion = p->pmi1_subversion,
                                       .fault_tolerant = p->keep_going,

@@ -28,6 +28,8 @@ struct node_ops {
     void (*not_started)(void *host, struct crew *c, int rank, const char *step, int errnum);
     void (*initialized)(void *host, struct crew *c, int rank);
     void (*finalized)(void *host, struct crew *c, int rank);
+    /* All ranks here that are to be held in init are. */
+    void (*held)(void *host, struct crew *c);
     void (*aborted)(void *host, struct crew *c, int rank, bool world, int code,
                     const char *text);
     void (*protocol)(void *host, struct crew *c, int rank, const char *why);

@@ -3,6 +3,7 @@
 #include "mpiexec_lite/alloc.h"
 #include "mpiexec_lite/allocation.h"
 #include "mpiexec_lite/env.h"
+#include "mpiexec_lite/hold.h"
 #include "mpiexec_lite/launchers.h"
 #include "mpiexec_lite/opts_table.h"
 #include "mpiexec_lite/pattern.h"
@@ -188,6 +189,12 @@ int opts_set_rank(struct reader *r, const struct option *o, char *const *arg,
         return err_set(e, ERR_INVALID_VAL, "'%.40s' is not a rank", arg[0]);
     *(int *)member(r, o) = (int)n;
     return 0;
+}
+
+int opts_set_hold(struct reader *r, const struct option *o, char *const *arg, struct err *e)
+{
+    (void)o;
+    return hold_read(r->plan, arg[0], e);
 }
 
 int opts_set_number(struct reader *r, const struct option *o, char *const *arg,

@@ -2,6 +2,7 @@
  * opts_table.h. */
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/opts_table.h"
+#include "wire/rank_list.h"
 
 #include <limits.h>
 
@@ -84,5 +85,7 @@ int opts_settle(struct reader *r, struct err *e)
     settle_usize(r);
     if (check_rank(r, "output-from", r->plan->output_from, e) < 0)
         return -1;
+    if (r->plan->hold_ranks && rank_list_check(r->plan->hold_ranks, plan_size(r->plan), e) < 0)
+        return err_context(e, "-hold");
     return check_rank(r, "stdin", r->plan->stdin_rank, e);
 }

@@ -433,16 +433,22 @@ const struct option opts_table[] = {
       .set = opts_set_single_fd,
       .help = "For libpmi2: serve the program that is connected to this descriptor." },
 
-    { .names = { "stop-on-exec" }, .section = SECTION_INFO,
+    { .names = { "hold" }, .arg = "PLACE[:RANKS]", .section = SECTION_INFO,
+      .set = opts_set_hold,
+      .help = "Hold processes for a debugger: where their program begins (exec), in PMI's init, as "
+              "MPI_Init calls it (init), or at a place of their own (app).",
+      .more = "RANKS is like 0,3-5; without it they are all.  At exec they are stopped (state T) "
+              "with their own program loaded, and nobody traces them; in init they wait for an "
+              "answer, whichever PMI they speak; app is for programs that ask for "
+              "PMIX_DEBUG_STOP_IN_APP.  When all wait, tools are told so (PMIX_READY_FOR_DEBUG).  "
+              "\"pmix_tool release\", a tool's event PMIX_DEBUGGER_RELEASE, or, at exec, SIGCONT to a "
+              "process lets them go on.  Debuggers that know MPIR need no option." },
+    { .names = { "stop-on-exec" }, .section = SECTION_INFO, .with = "hold",
       .set = opts_set_value, JOB(hold), .value = HOLD_EXEC,
-      .help = "Hold every process where its program begins, until it is resumed.",
-      .more = "Processes are stopped (state T) with their own program loaded, and nobody "
-              "traces them.  A debugger attaches then; \"pmix_tool resume\", a tool's event "
-              "PMIX_DEBUGGER_RELEASE, or SIGCONT to a process lets it go on.  Debuggers that know "
-              "MPIR need no option." },
-    { .names = { "stop-in-init" }, .section = SECTION_INFO, .with = "stop-on-exec",
+      .help = "The same as -hold exec." },
+    { .names = { "stop-in-init" }, .section = SECTION_INFO, .with = "hold",
       .set = opts_set_value, JOB(hold), .value = HOLD_INIT,
-      .help = "Hold every process in PMI's init (MPI_Init), until it is resumed." },
+      .help = "The same as -hold init." },
     { .names = { "explain" }, .section = SECTION_INFO,
       .set = opts_set_inquiry, JOB(inquiry), .value = INQUIRY_EXPLAIN,
       .help = "Start nothing: print what would run where, and why.",

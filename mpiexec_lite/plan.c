@@ -200,6 +200,8 @@ void plan_clear(struct plan *p)
     free(p->timeline);
     free(p->nameserver);
     free(p->log_dir);
+    free(p->hold_ranks);
+    free(p->target);
     free(p->single_id);
     strlist_clear(&p->provider_dirs);
     strlist_clear(&p->provider_files);

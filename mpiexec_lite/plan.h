@@ -87,7 +87,8 @@ enum card_wish { CARD_OF_SEVERAL, CARD_ALWAYS, CARD_NEVER };
 enum hold {
     HOLD_NONE,
     HOLD_EXEC,               /* stopped, with their program loaded and none of it run */
-    HOLD_INIT                /* in PMI's init, which is not answered */
+    HOLD_INIT,               /* in PMI's init, which is not answered */
+    HOLD_APP                 /* at a place of their own, which they tell */
 };
 
 /* What is told instead of running a job. */
@@ -200,7 +201,11 @@ struct plan {
     bool             print_all_exitcodes;
 
     bool             debugged;   /* a debugger has started the launcher (mpir.h) */
-    enum hold        hold;       /* -stop-on-exec, -stop-in-init */
+    char            *target;     /* of a spawned job whose ranks are tools' daemons: id of the job
+                                    that they look after, ""; or NULL: they are none.  Known to the
+                                    launcher alone */
+    enum hold        hold;       /* -hold, -stop-on-exec, -stop-in-init */
+    char            *hold_ranks; /* of the job (rank_list.h); NULL: all (hold.h) */
 
     enum inquiry     inquiry;    /* -explain, -check */
     bool             json, brief;        /* its answer: -json, -quiet */

@@ -98,6 +98,15 @@ static void unhooked(void *host, struct crew *c)
     (void)c;
 }
 
+static void ranks_held(void *host, struct crew *c)
+{
+    struct proxy *p = host;
+
+    msg_int(proxy_job_message(proxy_job_of(c), "held"), "position", p->position);
+    msg_int(&p->msg, "ranks", c->to_hold);
+    proxy_send(p, NULL, 0);
+}
+
 static void node_broken(void *host, const char *why)
 {
     proxy_broken(host, why);
@@ -124,7 +133,7 @@ static const struct node_ops node_ops = {
     .finalized = rank_pmi, .aborted = rank_aborted, .protocol = rank_protocol,
     .hung_up = rank_hung_up, .ended = rank_ended, .stuck = rank_stuck, .broken = node_broken,
     .tell = node_tell, .trace = node_trace, .prepared = prepared, .unprepared = unprepared,
-    .unhooked = unhooked,
+    .unhooked = unhooked, .held = ranks_held,
 };
 
 /* --- steps ------------------------------------------------------------- */

@@ -158,12 +158,13 @@ static int on_release(struct proxy *p, const struct msg *m, const char *payload,
                       struct err *e)
 {
     struct proxy_job *j = proxy_job_named(p, m, e);
+    long long rank;
 
-    if (e->code)
+    if (e->code || msg_number(m, "rank", -1, INT_MAX, &rank, e) < 0)
         return -1;
     proxy_pass_down(p, m, payload, len);
     if (j)
-        crew_release(&j->crew);
+        crew_release(&j->crew, (int)rank);
     return 0;
 }
 

@@ -76,8 +76,12 @@ bool root_order(void *host, const char *job, int rank, const struct ext_order *o
         return false;
     if (rank >= 0 && (!j->launch.ranks[rank].pid || j->launch.ranks[rank].ended))
         return false;
-    if (order->kind == EXT_RESUME && rank < 0)
-        root_debug_release_job(j);
+    if (order->kind == EXT_RESUME || order->kind == EXT_RELEASE)
+        root_hold_release(j, rank);
+    if (order->kind == EXT_LEAVE)
+        launch_end(&j->launch, root_now(r), 0);
+    if (order->kind == EXT_RELEASE || order->kind == EXT_LEAVE)
+        return true;
     launch_order(&j->launch, root_now(r), rank, orders[order->kind], order->signo, order->who);
     return true;
 }

@@ -80,20 +80,12 @@ void root_debug_rows(void *host, int from)
         send_row(r, i);
 }
 
-void root_debug_release_job(struct root_job *j)
-{
-    if (j->bundle.plan.hold == HOLD_NONE)
-        return;
-    crew_release(&j->crew);
-    root_send(j, "release", NULL, 0, NULL, 0);
-}
-
 void root_debug_release(void *host)
 {
     struct root *r = host;
 
     if (r->main)
-        root_debug_release_job(r->main);
+        root_hold_release(r->main, -1);
 }
 
 void root_debug_aborted(struct root_job *j, const char *text)

@@ -76,6 +76,7 @@ void root_events_look(struct root_job *j)
         return;
     j->launched = true;
     ext_job_launched(j->root->ext, j->bundle.jobid);
+    root_hold_launched(j);
     root_debug_launched(j);
 }
 

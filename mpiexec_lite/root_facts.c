@@ -52,7 +52,10 @@ static bool describe(struct root *r, struct root_jobs *jobs, size_t i, struct fa
                               .universe = j->bundle.plan.usize,
                               .napps = (int)j->bundle.plan.napps,
                               .nruns = j->bundle.place.nruns, .began = j->since,
-                              .ending = j->launch.ending, .status = job_status(&j->launch) };
+                              .ending = j->launch.ending, .status = job_status(&j->launch),
+                              .target = j->bundle.plan.target,
+                              .stops = j->bundle.plan.hold == HOLD_APP,
+                              .stop_ranks = j->bundle.plan.hold_ranks };
     if (j->recorded) {
         out->ended = j->ended_at;
         out->exit_code = j->exit_code;

@@ -67,6 +67,9 @@ struct root_job {
     struct err        missing;   /* why the first of them does not run */
     bool              started, refused;  /* refused: its start failed */
     bool              launched;          /* it was told that all of it has been started */
+    int               to_hold, held;     /* ranks that are to wait for a debugger; that do */
+    bool              ready;             /* it was told that all of them do */
+    double            leave_at;          /* tools' daemons: when they are to end; 0: not yet */
     bool              pushing;   /* stdin that was pushed is on its way */
     bool              watched;   /* its output is from the start; before it was sent */
     bool              sent;      /* other servers know of it */
@@ -262,11 +265,21 @@ struct root_job *root_job_by_id(struct root *r, const char *id);       /* or NUL
 bool root_cleanup(void *host, const char *job, int rank, const struct ext_cleanup *x);
 bool root_order(void *host, const char *job, int rank, const struct ext_order *order);
 
+/* root_hold.c */
+void root_hold_launched(struct root_job *j);     /* all of it has been started */
+void root_hold_add(struct root_job *j, int ranks);       /* so many more wait in init */
+/* For ext_ops: a rank says that it waits at a place of its own. */
+bool root_hold_waits(void *host, const char *job, int rank);
+void root_hold_release(struct root_job *j, int rank);    /* -1: all */
+
+/* root_daemons.c */
+/* When there is to be looked again; 0: no need. */
+double root_daemons_step(struct root_job *d, double now);
+
 /* root_debug.c */
 void root_debug_launched(struct root_job *j);    /* all of it has been started */
 void root_debug_rows(void *host, int from);      /* for control_ops */
 void root_debug_release(void *host);
-void root_debug_release_job(struct root_job *j);
 void root_debug_aborted(struct root_job *j, const char *text);
 void root_debug_clear(struct root *r);           /* before the extended commands */
 

@@ -262,7 +262,8 @@ void root_job_start(struct root_job *j)
     j->began = root_now(r);
     root_timeline_job(j);
     j->offset = r->offset;
-    r->offset += (unsigned)j->launch.size;
+    if (!j->bundle.plan.target)
+        r->offset += (unsigned)j->launch.size;
     if (mixed && j->crew.job)
         job_set_mixed(j->crew.job);
     root_names_add(j);

@@ -99,6 +99,7 @@ static double step_jobs(struct root *r, double now)
 
     for (j = TAILQ_FIRST(&r->jobs); j; j = next) {
         next = TAILQ_NEXT(j, in_root);
+        due = earlier(due, root_daemons_step(j, now));
         due = earlier(due, earlier(root_job_step(j, now), launch_due(&j->launch)));
         if (j->done && j->number)
             drop_job(j);

@@ -153,14 +153,14 @@ void root_ask_again(struct root *r)
             r->asked[i].waits = false;
 }
 
-/* Ranks that live on each host. */
+/* Ranks that live on each host, without tools' daemons, which need no slots. */
 static long *count_used(struct root *r)
 {
     long *used = calloc(r->plan->nhosts, sizeof *used);
     struct root_job *j;
 
     TAILQ_FOREACH(j, &r->jobs, in_root)
-        for (int i = 0; used && i < j->launch.size; i++)
+        for (int i = 0; used && !j->bundle.plan.target && i < j->launch.size; i++)
             if (j->launch.ranks[i].pid && !j->launch.ranks[i].ended)
                 used[placement_node(&j->bundle.place, i)]++;
     for (size_t k = 0; used && k < r->nasked; k++)       /* as good as started */
@@ -372,7 +372,7 @@ static void start(struct root_job *j, const struct root_job *parent, struct spaw
     else
         root_say(r, 1, "job %s: size %d, started by rank %d of %s", j->bundle.jobid,
                  j->launch.size, spawn_rank(s), parent->bundle.jobid);
-    j->alone = spawn_alone(s);
+    j->alone = spawn_alone(s) || j->bundle.plan.target;
     output_mind_lines(r->main->crew.output);
     j->spawn = s;
     j->parent_rank = spawn_rank(s);

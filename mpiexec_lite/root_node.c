@@ -40,6 +40,12 @@ static void finalized(void *host, struct crew *c, int rank)
     launch_finalized(&j->launch, rank);
 }
 
+static void held(void *host, struct crew *c)
+{
+    (void)host;
+    root_hold_add(root_job_of(c), c->to_hold);
+}
+
 static void aborted(void *host, struct crew *c, int rank, bool world, int code,
                     const char *text)
 {
@@ -105,7 +111,7 @@ static void trace(void *host, struct buf *line)
 
 const struct node_ops root_node_ops = {
     .started = started, .not_started = not_started, .initialized = initialized,
-    .finalized = finalized, .aborted = aborted, .protocol = protocol, .hung_up = hung_up,
+    .finalized = finalized, .held = held, .aborted = aborted, .protocol = protocol, .hung_up = hung_up,
     .ended = rank_ended, .stuck = stuck, .broken = broken, .tell = tell, .trace = trace,
     .spawn = asked, .name = root_names_ask, .timer = root_timer,
     .introduce = root_introduce, .prepared = root_prepared, .unprepared = root_unprepared,

@@ -119,8 +119,8 @@ static void try_below(struct root *r, struct remote *first)
 
 void root_grow(struct root *r, struct remote *x)
 {
-    if (r->decided)
-        grow(x, r->tree.width, false);
+    if (r->decided)                      /* one that comes later has none below */
+        grow(x, x->position < r->tree.n ? r->tree.width : 0, false);
     else if (x->position == 1)
         try_below(r, x);
 }

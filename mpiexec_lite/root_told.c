@@ -211,6 +211,20 @@ static int on_started(struct root *r, const struct told *t, struct err *e)
     return e->code ? -1 : 0;
 }
 
+static int on_held(struct root *r, const struct told *t, struct err *e)
+{
+    struct root_job *j = root_job_named(r, t->m, e);
+    long long ranks;
+
+    if (e->code || msg_number(t->m, "ranks", 1, INT_MAX / 2, &ranks, e) < 0)
+        return -1;
+    if (j && ranks > j->launch.size - j->held)
+        return err_set(e, ERR_INVALID_ARG, "held: %lld ranks more than there are", ranks);
+    if (j)
+        root_hold_add(j, (int)ranks);
+    return 0;
+}
+
 static int on_done(struct root *r, const struct told *t, struct err *e)
 {
     long long left;
@@ -334,6 +348,7 @@ static const struct row {
     enum needs  needs;
 } rows[] = {
     { "out", on_out, NOTHING }, { "iof", on_watched, NOTHING },
+    { "held", on_held, POSITION },
     { "started", on_started, POSITION }, { "unhooked", on_unhooked, POSITION },
     { "quiet", on_quiet, POSITION }, { "ended", on_ended, NOTHING },
     { "event", on_event, NOTHING }, { "connected", on_connected, POSITION },

@@ -5,6 +5,7 @@
 #include "mpiexec_lite/naming.h"
 #include "mpiexec_lite/tools.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -20,7 +21,7 @@ static void open_others(struct root *r)
         root_send_all(r, "tools");
 }
 
-/* What cannot be is no reason to end the job. */
+/* What cannot be is no reason to end the job; to be said where the user has named the folder. */
 static void open_socket(struct root *r)
 {
     struct tools_args args = { .loop = r->loop, .server = r->node.server,
@@ -30,7 +31,7 @@ static void open_socket(struct root *r)
 
     r->tools = tools_new(&args, &e);
     if (!r->tools)
-        root_say(r, 1, "no tools can connect: %s", e.text);
+        root_say(r, getenv("PMIX_SERVER_TMPDIR") ? 0 : 1, "no tools can connect: %s", e.text);
     else if (r->naming)
         naming_set_tools(r->naming, r->jobid, tools_path(r->tools));
     rendezvous_tidy();
@@ -44,11 +45,15 @@ static void on_time(struct ev_loop *loop, ev_timer *w, int revents)
     open_socket(w->data);
 }
 
-/* A short job is over before it costs anything. */
+/* A short job is over before it costs anything; one that is held waits for nothing else. */
 void root_tools_open(struct root *r)
 {
     if (r->plan->no_tools)
         return;
+    if (r->plan->hold != HOLD_NONE) {
+        open_socket(r);
+        return;
+    }
     ev_timer_init(&r->open_tools, on_time, TOOLS_AFTER, 0.);
     r->open_tools.data = r;
     ev_timer_start(r->loop, &r->open_tools);

@@ -2,6 +2,7 @@
 #include "mpiexec_lite/spawned.h"
 
 #include "mpiexec_lite/env.h"
+#include "mpiexec_lite/hold.h"
 #include "mpiexec_lite/hosts.h"
 #include "mpiexec_lite/mapspec.h"
 #include "mpiexec_lite/setup.h"
@@ -9,6 +10,7 @@
 #include "mpiexec_lite/spawn_env.h"
 #include "mpiexec_lite/spawned_info.h"
 #include "mpiexec_lite/spawned_map.h"
+#include "wire/rank_list.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -169,11 +171,56 @@ static int set_binding(struct app *a, const struct app *like, const struct spawn
     return strlist_add(&p->warnings, text) < 0 ? no_memory(e) : 0;
 }
 
+/* "NODE" or "NODE*COUNT" at *at, which moves on behind it and a comma. */
+static bool take_place(const char **at, size_t nodes, size_t *node, size_t *count)
+{
+    char *end;
+
+    *count = 1;
+    *node = strtoul(*at, &end, 10);
+    if (end == *at || **at < '0' || **at > '9' || *node >= nodes)
+        return false;
+    *at = end;
+    if (**at == '*') {
+        ++*at;
+        *count = strtoul(*at, &end, 10);
+        if (end == *at || **at < '0' || **at > '9')
+            return false;
+        *at = end;
+    }
+    return !**at || (*(*at)++ == ',' && **at);
+}
+
+/* One process for each: as many as the command has. */
+static int set_place(struct app *a, const struct plan *p, const char *text, struct err *e)
+{
+    size_t node, count, most = (size_t)a->n;
+
+    a->nodes = calloc(most, sizeof *a->nodes);
+    if (!a->nodes)
+        return no_memory(e);
+    for (const char *at = text; *at;) {
+        if (!take_place(&at, p->nhosts, &node, &count) || count > most - a->nnodes)
+            return err_set(e, ERR_INVALID_VAL, "place: numbers of nodes for %d processes wanted, "
+                           "not '%.60s'", a->n, text);
+        while (count--)
+            a->nodes[a->nnodes++] = node;
+    }
+    a->per_node = 1;
+    a->exact = true;
+    if (a->nnodes == most)
+        return 0;
+    return err_set(e, ERR_INVALID_VAL, "place: %zu nodes for %d processes", a->nnodes, a->n);
+}
+
 static int set_hosts(struct app *a, struct plan *p, const struct spawned_info *info,
                      const struct spawned_hosts *hosts, struct err *e)
 {
     static const enum spawned_key keys[] = { SPAWNED_HOST, SPAWNED_HOSTS, SPAWNED_HOSTFILE };
+    const char *place = spawned_says(info, SPAWNED_PLACE);
 
+    if (place)
+        return set_place(a, p, place, e) < 0 ? spawned_info_wrong(info, SPAWNED_PLACE, e) : 0;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const char *says = spawned_says(info, keys[i]);
 
@@ -206,7 +253,8 @@ static int set_job(struct plan *p, const struct spawned_info *info, struct err *
 {
     const char *text = spawned_says(info, SPAWNED_TIMEOUT),
                *flag = spawned_says(info, SPAWNED_END_ON_NONZERO),
-               *target = spawned_says(info, SPAWNED_STDIN);
+               *target = spawned_says(info, SPAWNED_STDIN), *hold = spawned_says(info, SPAWNED_HOLD),
+               *daemons = spawned_says(info, SPAWNED_DAEMONS);
     long long seconds;
     bool yes;
 
@@ -215,6 +263,10 @@ static int set_job(struct plan *p, const struct spawned_info *info, struct err *
         return spawned_info_wrong(info, SPAWNED_TIMEOUT, e);
     if (flag && pair_bool(&(struct pair){ "end-on-nonzero", flag, strlen(flag) }, &yes, e) < 0)
         return spawned_info_wrong(info, SPAWNED_END_ON_NONZERO, e);
+    if (daemons && !p->target && set_text(&p->target, daemons, e) < 0)
+        return -1;
+    if (hold && hold_read(p, hold, e) < 0)
+        return spawned_info_wrong(info, SPAWNED_HOLD, e);
     if (target && set_stdin(p, target, e) < 0)
         return spawned_info_wrong(info, SPAWNED_STDIN, e);
     if (text)
@@ -306,6 +358,7 @@ static int make_apps(struct bundle *out, size_t like, const struct spawn_request
     out->plan.napps = 0;
     out->plan.timeout = 0;
     out->plan.stdin_mode = STDIN_NONE;
+    hold_drop(&out->plan);
     out->envs = calloc(r->n, sizeof *out->envs);
     for (size_t i = 0; i < r->n && rc == 0; i++) {
         *blame = (struct spawn_blame){ i, EAGAIN };
@@ -321,6 +374,11 @@ static int make_apps(struct bundle *out, size_t like, const struct spawn_request
         strlist_clear(&envs[i]);
     free(envs);
     plan_clear(&old);
+    if (rc == 0 && out->plan.hold_ranks &&
+        rank_list_check(out->plan.hold_ranks, plan_size(&out->plan), e) < 0) {
+        *blame = (struct spawn_blame){ 0, EINVAL };
+        rc = err_context(e, "hold");
+    }
     return rc;
 }
 

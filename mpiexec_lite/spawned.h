@@ -19,6 +19,9 @@
  *              ppr:N:node, N on each and no more
  *     rank     with map: slot, ranks count on each host; node, along the hosts
  *     pset     the process set that they are (-pset)
+ *     hold     where the job's ranks wait for a debugger, and which (hold.h)
+ *     place    the nodes of its processes, by number: "0,2*3" is one on node 0 and three on node 2
+ *     daemons  its processes are tools' daemons, and look after the job of this id (or of none)
  *     file     a file of further keys: spawned_info.h
  *
  * Another key changes nothing (plan.warnings names it).  Thread-safe. */

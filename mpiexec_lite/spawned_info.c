@@ -14,7 +14,8 @@ static const char *const names[SPAWNED_KEYS] = {
     [SPAWNED_ENV] = "env",   [SPAWNED_BIND] = "bind",   [SPAWNED_FILE] = "file",
     [SPAWNED_TIMEOUT] = "timeout", [SPAWNED_END_ON_NONZERO] = "end-on-nonzero",
     [SPAWNED_STDIN] = "stdin", [SPAWNED_MAP] = "map", [SPAWNED_RANK] = "rank",
-    [SPAWNED_PSET] = "pset",
+    [SPAWNED_PSET] = "pset", [SPAWNED_HOLD] = "hold",
+    [SPAWNED_PLACE] = "place", [SPAWNED_DAEMONS] = "daemons",
 };
 
 static int no_memory(struct err *e)

@@ -45,34 +45,51 @@ static void fill_init(struct request *rq, long long v, long long sub)
     reply_text(rq, INIT_SUBVERSION_OUT, digit[sub], 1);
 }
 
-/* The answer, unless the job's ranks are held. */
+/* The answer, unless the rank is held. */
 static enum outcome answer(struct request *rq, bool first, struct err *e)
 {
-    struct job *j = request_job(rq);
+    struct server *s = rq->conn->server;
+    struct member *m = rq->conn->member;
 
-    if (!first || !j->holds)
+    if (!first || !m->held)
         return REPLY;
-    return request_park(rq, &j->init_waiters, e) ? PARKED : FAILED;
+    if (!request_park(rq, &m->job->init_waiters, e))
+        return FAILED;
+    if (s->ops.held)
+        s->ops.held(s->host, m);
+    return PARKED;
 }
 
-void job_hold(struct job *j)
+void job_hold(struct job *j, int rank)
 {
-    j->holds = true;
+    struct member *m = job_member(j, rank);
+
+    if (m)
+        m->held = true;
 }
 
 static void fill_fullinit(struct request *rq);
 
-void job_release(struct job *j)
+static void let_go(struct request *rq)
 {
-    struct request *rq;
+    if (rq->conn->framer.wire == WIRE_1)
+        fill_init(rq, 1, rq->conn->subversion);
+    else
+        fill_fullinit(rq);
+    request_finish(rq, REPLY, NULL);
+}
 
-    j->holds = false;
-    while ((rq = TAILQ_FIRST(&j->init_waiters.list))) {
-        if (rq->conn->framer.wire == WIRE_1)
-            fill_init(rq, 1, rq->conn->subversion);
-        else
-            fill_fullinit(rq);
-        request_finish(rq, REPLY, NULL);
+void job_release(struct job *j, int rank)
+{
+    struct request *rq, *next;
+
+    for (int i = 0; i < j->nlocal; i++)
+        if (rank < 0 || j->members[i].rank == rank)
+            j->members[i].held = false;
+    for (rq = TAILQ_FIRST(&j->init_waiters.list); rq; rq = next) {
+        next = TAILQ_NEXT(rq, in_wait);
+        if (!rq->conn->member->held)
+            let_go(rq);
     }
 }
 

@@ -46,6 +46,7 @@ struct member {
     int          rank, appnum;
     struct conn *conn;       /* borrowed; NULL while it has none */
     bool         initialized, finalized, gone, warned_rank;
+    bool         held;       /* its init gets no answer yet */
     char        *refused;    /* owned: a key that the root did not take of it, which its
                                 next fence says; or NULL */
 };
@@ -149,7 +150,6 @@ struct job {
                                         know who waits */
     struct waiters attr_waiters;     /* info-getnodeattr;wait=TRUE */
     struct waiters init_waiters;     /* who is held in init */
-    bool           holds;            /* a rank that comes to init is held there */
     struct waiters find_waiters;     /* who waits for what the host is to find out */
     bool           asked_host, told; /* it has been asked; it has said */
     char          *xml;              /* owned: PMI_hwloc_xmlfile; NULL: none */
@@ -169,6 +169,8 @@ struct job {
     void          *link;             /* the host's */
     void          *layer;            /* the layer's, about this job; or NULL */
     char          *spawner;          /* owned: id of the job that has started this one; NULL */
+    char          *target;           /* owned: id of the job that its ranks look after, as tools'
+                                        daemons (of none: ""); NULL: they are none */
     struct relay  *relays;           /* owned: by rank; NULL: there are none */
     struct job   **linked;           /* owned; root: jobs that it is connected to */
     size_t         nlinked;

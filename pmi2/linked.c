@@ -77,6 +77,11 @@ bool job_connected(struct job *a, struct job *b)
     return a == b || reaches(a, b, ++a->server->walk);
 }
 
+bool job_minds(struct job *a, struct job *b)
+{
+    return (a->target && !strcmp(a->target, b->id)) || job_connected(a, b);
+}
+
 /* --- commands ---------------------------------------------------------- */
 
 static enum outcome no_job(const char *id, struct err *e)

@@ -61,6 +61,7 @@ static void job_free(struct job *j)
     free(j->map);
     free(j->mapping);
     free(j->spawner);
+    free(j->target);
     free(j->xml);
     kvs_free(j->given);
     free(j->dims);
@@ -291,7 +292,7 @@ struct job *server_add_job(struct server *s, const struct job_spec *spec, struct
     j->link = spec->link;
     j->in_env = spec->in_env;
     if (add_members(j, spec) < 0 || add_map(j, spec) < 0 || !j->kvs || !j->node ||
-        !copy(&j->spawner, spec->spawner) || !copy(&j->dims, spec->cart_dims) ||
+        !copy(&j->spawner, spec->spawner) || !copy(&j->target, spec->target) || !copy(&j->dims, spec->cart_dims) ||
         !copy(&j->coords, spec->cart_coords) || !copy(&j->alloc_kinds, spec->alloc_kinds))
         goto nomem;
     j->number = s->job_count++;

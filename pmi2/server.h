@@ -98,6 +98,8 @@ struct host_ops {
     /* A member enters a fence, or is let go; whole: one of all ranks of its job.  NULL:
      * nobody wants to know. */
     void (*fenced)(void *host, struct member *m, bool enters, bool whole);
+    /* A member waits in init, as it is held there (job_hold).  NULL: nobody wants to know. */
+    void (*held)(void *host, struct member *m);
 };
 
 /* Who speaks on a connection. */
@@ -164,6 +166,8 @@ struct job_spec {
     int         nlocal;
     int         subtree;     /* ranks here and at all servers below */
     const char *spawner;     /* id of the job that has started this one, or NULL; copied */
+    const char *target;      /* its ranks are tools' daemons: id of the job that they look after,
+                                "": of none; NULL: they are none.  Copied */
     void       *link;        /* the host's name for it, if it has one */
     bool        in_env;      /* its constants are in the environment of its ranks; see
                                 mpiexec_lite/env.h */
@@ -193,9 +197,10 @@ int            job_add_attribute(struct job *j, const char *key, const char *val
                                  struct err *e);
 /* Its nodes are of different kinds (isHeterogeneous). */
 void           job_set_mixed(struct job *j);
-/* Ranks of it that come to init from now on get no answer; those that wait get it. */
-void           job_hold(struct job *j);
-void           job_release(struct job *j);
+/* That rank, which is here, gets no answer when it comes to init, which the host hears of. */
+void           job_hold(struct job *j, int rank);
+/* It gets one, now if it waits; rank -1: all that are held. */
+void           job_release(struct job *j, int rank);
 
 int         member_rank(const struct member *m);
 struct job *member_job(const struct member *m);
@@ -261,6 +266,8 @@ struct job *server_failed(struct server *s, int *status);
 void        server_forget(struct job *foreign);
 /* Whether two jobs are connected, directly or by others; at the root. */
 bool        job_connected(struct job *a, struct job *b);
+/* Whether ranks of a have a say in b: it is connected, or they are daemons that look after it. */
+bool        job_minds(struct job *a, struct job *b);
 
 /* Peers.  link: the host's name for it.  The server above comes first of all, before
  * any job; a server that has none is the root.  NULL: no memory. */

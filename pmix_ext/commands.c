@@ -22,7 +22,8 @@ static const struct arg connect_args[] = {
     OPTION("rank", 0, PMIX_RANK_VALID - 1), END
 };
 static const struct field connect_fields[] = {
-    STATUS, FIELD("nspace"), FIELD("rank"), FIELD("server"), FIELDS_END
+    STATUS, FIELD("nspace"), FIELD("rank"), FIELD("server"), FIELD("resident"),
+    FIELDS_END
 };
 
 static const struct field capabilities_fields[] = {

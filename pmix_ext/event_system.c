@@ -186,6 +186,17 @@ void ext_job_launched(struct ext *x, const char *job)
     tell_job(x, job, PMIX_LAUNCH_COMPLETE);
 }
 
+void ext_job_ready(struct ext *x, const char *job, const char *where)
+{
+    struct told t = tell_of(PMIX_READY_FOR_DEBUG, proc_of(job, PMIX_RANK_WILDCARD));
+
+    t.harmless = true;
+    add_text(&t, PMIX_NSPACE, job);
+    add_text(&t, PMIX_BREAKPOINT, where);
+    add_proc(&t, &t.source);
+    raise_told(x, &t);
+}
+
 /* What a job has failed with, by its first process that has. */
 static pmix_status_t job_status(const struct failure *f)
 {

@@ -58,6 +58,7 @@ static void session_free(struct session *s)
     monitors_forget(s);
     events_forget(s);
     allocs_forget(s);
+    daemons_forget(s);
     s->conn->layer = NULL;
     TAILQ_REMOVE(&s->ext->sessions, s, in_ext);
     free(s);
@@ -95,6 +96,7 @@ static void job_gone(void *layer, struct job *j)
     data_job_gone(x, j);
     fences_job_gone(x, j);
     push_job_gone(x, j);
+    daemons_job_gone(x, j->id);
 }
 
 static void rank_ended(void *layer, struct job *j, int rank)
@@ -129,7 +131,7 @@ struct job *ext_job_for(struct request *rq, const char *nspace, pmix_status_t *s
     struct job *j = nspace && *nspace ? job_named(c->server, nspace) : c->job;
 
     *status = PMIX_SUCCESS;
-    if (j && (c->tool || job_connected(c->job, j)))
+    if (j && (c->tool || job_minds(c->job, j)))
         return j;
     if (!nspace || !*nspace) {
         err_set(e, ERR_INVALID_ARG, "a tool has to say which nspace");
@@ -255,6 +257,7 @@ struct ext *ext_new(struct server *s, const struct ext_ops *ops, void *host, str
     TAILQ_INIT(&x->publishings);
     TAILQ_INIT(&x->lookups);
     TAILQ_INIT(&x->starters);
+    TAILQ_INIT(&x->tied);
     TAILQ_INIT(&x->allocs);
     TAILQ_INIT(&x->sched_calls);
     if (add_rows(x, e) < 0) {

@@ -21,7 +21,9 @@ struct ext;
 
 enum ext_log { EXT_LOG_STDOUT, EXT_LOG_STDERR, EXT_LOG_SYSLOG, EXT_LOG_RECORD, EXT_LOG_STORE };
 
-enum ext_order_kind { EXT_SIGNAL, EXT_PAUSE, EXT_RESUME, EXT_TERMINATE, EXT_KILL };
+enum ext_order_kind { EXT_SIGNAL, EXT_PAUSE, EXT_RESUME, EXT_TERMINATE, EXT_KILL,
+                      EXT_RELEASE,       /* of those that are held for a debugger: go on */
+                      EXT_LEAVE };       /* of daemons: nobody needs them any more */
 
 struct ext_order {                       /* pmix-job-control */
     enum ext_order_kind kind;
@@ -75,6 +77,9 @@ struct ext_ops {
                               struct err *e);
     /* Nobody waits for that any more; an allocation that it would have made is given back. */
     void (*unschedule)(void *host, unsigned number);
+    /* A rank says that it waits for a debugger at a place of its own.  False: it is not to; as
+     * where this is NULL. */
+    bool (*waits)(void *host, const char *job, int rank);
     /* A line for a log, without its end, safe to show; job: of the rank that says it, NULL: a
      * tool does.  0, or an errno; ENOTSUP: there is no such log. */
     int (*log)(void *host, enum ext_log to, int priority, const char *job, const char *line,
@@ -135,6 +140,8 @@ pmix_proc_state_t ext_end_state(const struct ext_end *how);
 /* The first ranks of a job are started; then all of them are. */
 void ext_job_started(struct ext *x, const char *job);
 void ext_job_launched(struct ext *x, const char *job);
+/* All its ranks that are to wait for a debugger do, at that place (PMIX_BREAKPOINT). */
+void ext_job_ready(struct ext *x, const char *job, const char *where);
 void ext_rank_not_started(struct ext *x, const struct ext_rank *r, const char *why);
 /* It has called abort. */
 void ext_rank_aborts(struct ext *x, const struct ext_rank *r, int code, const char *text);

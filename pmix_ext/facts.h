@@ -29,6 +29,10 @@ struct fact_job {
     double      remaining;       /* s that it may still run; 0: no limit is set */
     bool        ending;          /* it has failed, or is being ended */
     pmix_status_t status;        /* why, then */
+    const char *target;          /* its ranks are tools' daemons, and look after this job ("": of
+                                    none); they count nowhere but here.  NULL: they are none */
+    bool        stops;           /* ranks are to wait for a debugger at a place of their own: */
+    const char *stop_ranks;      /* these (rank_list.h); NULL: all */
 };
 
 /* n ranks from first on, on one node. */

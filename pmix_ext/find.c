@@ -151,12 +151,13 @@ static bool read_host(const char *where, bool has_port, struct found *f)
     return *at++ == ':' && (f->pid = (pid_t)take_positive(&at, INT_MAX)) && !*at;
 }
 
-static pmix_status_t at_host(const char *where, bool has_port, struct found *f, struct err *e)
+/* said: as the user has it, for an error. */
+static pmix_status_t at_host(const char *said, const char *where, bool has_port, struct found *f, struct err *e)
 {
     f->how = has_port ? FOUND_MUNGE : FOUND_FAR;
     if (read_host(where, has_port, f))
         return PMIX_SUCCESS;
-    return senseless(e, where, has_port ? "want munge:HOST:PORT or munge:HOST:PORT:PID"
+    return senseless(e, said, has_port ? "want munge:HOST:PORT or munge:HOST:PORT:PID"
                                         : "want ssh:HOST or ssh:HOST:PID");
 }
 
@@ -165,9 +166,9 @@ static pmix_status_t at_uri(const char *uri, struct found *f, struct err *e)
     if (!strncmp(uri, "file:", 5))
         return at_file(uri + 5, f, e);
     if (!strncmp(uri, "ssh:", 4))
-        return at_host(uri + 4, false, f, e);
+        return at_host(uri, uri + 4, false, f, e);
     if (!strncmp(uri, "munge:", 6))
-        return at_host(uri + 6, true, f, e);
+        return at_host(uri, uri + 6, true, f, e);
     if (strncmp(uri, "unix:", 5))
         return senseless(e, uri, "want unix:PATH, file:PATH, ssh:HOST[:PID] or "
                          "munge:HOST:PORT[:PID]");
@@ -269,7 +270,7 @@ static pmix_status_t by_pid(const struct find_wants *w, struct found *f, struct 
     pmix_status_t rc;
 
     if (w->host && !is_here(w->host)) {
-        if (at_host(w->host, false, f, e) != PMIX_SUCCESS)
+        if (at_host(w->host, w->host, false, f, e) != PMIX_SUCCESS)
             return PMIX_ERR_BAD_PARAM;
         f->pid = w->pid;
         return PMIX_SUCCESS;

@@ -132,7 +132,7 @@ static enum info_realm choose(const struct info_key *key, const struct info_of *
     if (of->app >= 0 && has(key, INFO_APP))
         return INFO_APP;
     if (has(key, INFO_RANK))
-        return INFO_REALMS;
+        return of->rank == PMIX_RANK_WILDCARD && has(key, INFO_JOB) ? INFO_JOB : INFO_REALMS;
     return has(key, INFO_JOB) ? INFO_JOB : has(key, INFO_NODE) ? INFO_NODE : INFO_SESSION;
 }
 

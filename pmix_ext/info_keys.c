@@ -4,6 +4,7 @@
 
 #include "pmix_ext/serve.h"
 #include "pmix_ext/value.h"
+#include "wire/rank_list.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +70,27 @@ static pmix_status_t get_nspace(struct ext *x, const struct info_of *of, pmix_va
 {
     (void)x;
     return info_give_text(v, of->job.nspace);
+}
+
+/* Whether a rank is to wait for a debugger at a place of its own; of the job, whether all are:
+ * who asks for it in place of a rank would wait in vain. */
+static pmix_status_t get_stop(struct ext *x, const struct info_of *of, pmix_value_t *v)
+{
+    bool rank = of->rank < (pmix_rank_t)of->job.size;
+
+    (void)x;
+    if (!of->job.stops || (!rank && of->job.stop_ranks))
+        return PMIX_ERR_NOT_FOUND;
+    v->data.flag = rank_list_has(of->job.stop_ranks, rank ? (int)of->rank : 0);
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t get_target(struct ext *x, const struct info_of *of, pmix_value_t *v)
+{
+    (void)x;
+    if (!of->job.target || !*of->job.target)
+        return PMIX_ERR_NOT_FOUND;
+    return info_give_proc(v, of->job.target, PMIX_RANK_WILDCARD);
 }
 
 static pmix_status_t get_job_size(struct ext *x, const struct info_of *of, pmix_value_t *v)
@@ -222,7 +244,7 @@ static pmix_status_t get_universe(struct ext *x, const struct info_of *of, pmix_
         return info_give_u32(v, (uint32_t)of->job.universe);
     get_slots(x, &(struct info_of){ .realm = INFO_SESSION }, v);
     for (size_t i = 0; x->ops.facts->job(x->host, i, &j); i++)
-        ranks += (uint32_t)j.size;
+        ranks += j.target ? 0 : (uint32_t)j.size;
     return info_give_u32(v, ranks > v->data.uint32 ? ranks : v->data.uint32);
 }
 
@@ -274,6 +296,8 @@ const struct info_key info_keys[] = {
     { PMIX_NSPACE, JOB, PMIX_STRING, .get = get_nspace },
     { PMIX_JOBID, JOB, PMIX_STRING, .get = get_nspace },
     { PMIX_JOB_SIZE, JOB, PMIX_UINT32, .get = get_job_size },
+    { PMIX_DEBUG_TARGET, JOB, PMIX_PROC, .get = get_target },
+    { PMIX_DEBUG_STOP_IN_APP, RANK | JOB, PMIX_BOOL, .get = get_stop },
     { PMIX_JOB_NUM_APPS, JOB, PMIX_UINT32, .get = get_napps },
     { PMIX_NPROC_OFFSET, JOB, PMIX_PROC_RANK, .get = get_offset },
     { PMIX_PARENT_ID, JOB, PMIX_PROC, .get = get_parent },

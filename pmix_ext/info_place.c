@@ -114,7 +114,8 @@ pmix_status_t info_get_node_rank(struct ext *x, const struct info_of *of, pmix_v
     struct fact_job j;
 
     for (size_t i = 0; x->ops.facts->job(x->host, i, &j) && j.of != of->job.of; i++)
-        n += ranks_below(x, &j, of->node, UINT32_MAX);
+        if (!j.target)
+            n += ranks_below(x, &j, of->node, UINT32_MAX);
     return info_give_u16(v, n);
 }
 
@@ -202,7 +203,8 @@ pmix_status_t info_get_node_size(struct ext *x, const struct info_of *of, pmix_v
     uint32_t n = 0;
 
     for (size_t i = 0; x->ops.facts->job(x->host, i, &j); i++)
-        n += ranks_below(x, &j, of->node, UINT32_MAX);
+        if (!j.target)
+            n += ranks_below(x, &j, of->node, UINT32_MAX);
     return info_give_u32(v, n);
 }
 
@@ -257,6 +259,7 @@ pmix_status_t info_get_local_procs(struct ext *x, const struct info_of *of, pmix
     *a = (pmix_data_array_t){ .type = PMIX_PROC, .size = n.data.uint32, .array = at };
     v->data.darray = a;
     for (size_t i = 0; x->ops.facts->job(x->host, i, &j); i++)
-        add_procs(x, &j, of->node, &at);
+        if (!j.target)
+            add_procs(x, &j, of->node, &at);
     return PMIX_SUCCESS;
 }

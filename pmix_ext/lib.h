@@ -62,6 +62,7 @@ struct link {
     unsigned    refs;        /* under lib's lock; the list has one */
     bool        extended;    /* there is a reader; else it is plain PMI-2 */
     bool        rank;        /* over PMI_FD or PMI_PORT, not as a tool */
+    bool        resident;    /* its server runs no job */
     bool        closing;
     pthread_mutex_t whole;   /* of who sends a request in parts; one at a time can be */
     pmix_proc_t me, server;  /* what this process is to it; its name */

@@ -123,6 +123,7 @@ static pmix_status_t take_name(struct link *l, const struct msg *m, struct err *
         return PMIX_ERR_HANDSHAKE_FAILED;
     PMIX_LOAD_PROCID(&l->me, nspace, (pmix_rank_t)n);
     PMIX_LOAD_PROCID(&l->server, server ? server : nspace, 0);
+    l->resident = msg_get(m, "resident");
     return PMIX_SUCCESS;
 }
 

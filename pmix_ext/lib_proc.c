@@ -32,18 +32,21 @@ static void copy_nspace(const struct op *op, pmix_nspace_t nspace)
     PMIX_LOAD_NSPACE(nspace, op->text ? op->text : "");
 }
 
-/* A tool without a server, with something to start. */
+/* A tool without a server, or whose server runs no job, with something to start. */
 static bool is_alone(const struct op *op)
 {
-    return op && !op->link && op->status == PMIX_ERR_UNREACH;
+    if (!op)
+        return false;
+    return op->link ? op->link->resident && op->status == PMIX_SUCCESS
+                    : op->status == PMIX_ERR_UNREACH;
 }
 
 pmix_status_t PMIx_Spawn(const pmix_info_t job_info[], size_t ninfo, const pmix_app_t apps[],
                          size_t napps, pmix_nspace_t nspace)
 {
     struct op *op = spawn(job_info, ninfo, apps, napps);
-    pmix_status_t status = op ? op_run(op) : PMIX_ERR_NOMEM;
     bool alone = is_alone(op);
+    pmix_status_t status = !op ? PMIX_ERR_NOMEM : alone ? PMIX_SUCCESS : op_run(op);
 
     if (op && nspace)
         copy_nspace(op, nspace);

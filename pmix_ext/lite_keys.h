@@ -34,4 +34,9 @@
  * its asker ends. */
 #define LITE_ALLOC_KEEP "lite.alloc.keep"
 
+/* Of daemons that a spawn puts beside a job (PMIX_DEBUG_TARGET): PMIX_STRING: for these of its
+ * ranks, "0,3-5"; PMIX_UINT32: on every so-manieth of its nodes. */
+#define LITE_DAEMONS_RANKS  "lite.dbg.ranks"
+#define LITE_DAEMONS_STRIDE "lite.dbg.stride"
+
 #endif

@@ -69,6 +69,8 @@ TAILQ_HEAD(gatherings, gathering);
 TAILQ_HEAD(publishings, publishing);
 TAILQ_HEAD(lookups, lookup);
 TAILQ_HEAD(starters, starter);
+struct tied;
+TAILQ_HEAD(ties, tied);
 TAILQ_HEAD(allocs, alloc);
 
 struct ext_job {                         /* what the layer knows of a job */
@@ -102,6 +104,7 @@ struct ext {
     struct publishings publishings;      /* owned: pmix-publish, pmix-unpublish under way */
     struct lookups     lookups;          /* owned: pmix-lookup that wait */
     struct starters    starters;         /* owned: pmix-spawn under way */
+    struct ties        tied;             /* owned: daemons that end with their tool */
     struct allocs      allocs;           /* owned: asked for by pmix-alloc */
     size_t             nallocs;
     struct sched_calls sched_calls;      /* under way; theirs who wait */
@@ -177,6 +180,11 @@ void fences_job_gone(struct ext *x, struct job *j);
 void own_names_clear(struct session *s);
 void names_conn_gone(struct ext *x, struct conn *c);
 void spawns_conn_gone(struct ext *x);
+/* Jobs of daemons: that job ends with its tool's connection (NULL: which is gone already, now);
+ * that connection is gone; that job is. */
+void daemons_tie(struct ext *x, const struct session *owner, const char *job);
+void daemons_forget(const struct session *s);
+void daemons_job_gone(struct ext *x, const char *job);
 void data_clear(struct ext *x);
 void fences_clear(struct ext *x);
 void names_clear(struct ext *x);

@@ -154,7 +154,7 @@ static pmix_status_t check_target(const struct control *c, pmix_proc_t *t, struc
         err_set(e, ERR_INVALID_ARG, "there is no job %.64s", t->nspace);
         return PMIX_ERR_NOT_FOUND;
     }
-    if (!c->s->who.tool && wanted != mine && !job_connected(mine, wanted)) {
+    if (!c->s->who.tool && wanted != mine && !job_minds(mine, wanted)) {
         err_set(e, ERR_OTHER, "job %.64s is not connected to this one", t->nspace);
         return PMIX_ERR_NO_PERMISSIONS;
     }

@@ -143,6 +143,7 @@ static enum outcome raise_event(struct request *rq, struct session *s, const str
     memcpy(ev->source.nspace, s->who.nspace, sizeof s->who.nspace);
     ev->source.rank = s->who.rank;
     ev->at = session_node(s);
+    debug_release(s, ev);
     events_raise(s->ext, ev);
     return REPLY;
 }
@@ -164,7 +165,8 @@ enum outcome ext_notify(struct request *rq, struct err *e)
         return bad_infos(rq, e);
     unknown = infos_unknown(&infos, notify_known);
     o = unknown ? ext_fail(rq, e, PMIX_ERR_NOT_SUPPORTED, "%s is not supported", unknown->key)
-                : raise_event(rq, s, &infos, e);
+        : debug_waits(s, (pmix_status_t)rq->arg[NOTIFY_STATUS].n) ? REPLY
+                                                                  : raise_event(rq, s, &infos, e);
     infos_clear(&infos);
     return o;
 }

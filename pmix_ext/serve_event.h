@@ -31,6 +31,12 @@ void registration_drop(struct session *s, struct registration *r);
 /* For ext.c: what is known of failed jobs (event_system.c). */
 void failures_clear(struct ext *x);
 
+/* serve_debug.c: a rank says something; true: that it waits for a debugger as it should, which
+ * is for the launcher alone.  And what the launcher has to do as an event is raised: let go
+ * those that are held and are to be released. */
+bool debug_waits(const struct session *s, pmix_status_t status);
+void debug_release(const struct session *s, const struct event *ev);
+
 /* The launcher itself as the source of an event. */
 void events_server(struct ext *x, pmix_proc_t *out);
 

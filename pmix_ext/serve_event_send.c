@@ -47,7 +47,7 @@ static bool concerns(const struct event *ev, const struct session *s)
         return true;
     mine = job_named(server, s->who.nspace);
     other = job_named(server, ev->source.nspace);
-    return !other || (mine && job_connected(mine, other));
+    return !other || (mine && job_minds(mine, other));
 }
 
 static bool is_for(const struct event *ev, const struct session *s, const struct place *who)

@@ -113,7 +113,7 @@ static size_t pulls_of(const struct session *s)
 /* Whether this party may read what ranks of that job write: tools here are their user's. */
 static bool may_read(struct request *rq, struct job *j)
 {
-    return rq->conn->tool || rq->conn->job == j || job_connected(rq->conn->job, j);
+    return rq->conn->tool || rq->conn->job == j || job_minds(rq->conn->job, j);
 }
 
 static enum outcome check_procs(struct request *rq, struct pull *p, const pmix_proc_t *procs,

@@ -6,9 +6,11 @@
 #include "pmix_ext/serve_spawn.h"
 
 #include "pmix_ext/serve.h"
+#include "pmix_ext/spawn_daemons.h"
 #include "pmix_ext/value.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +20,7 @@ struct starter {                         /* a spawn that is under way */
     struct spawn  *spawn;
     unsigned       channels;             /* of its output that the caller is to have */
     bool           tool;                 /* the caller is one */
+    bool           follows;              /* what it starts are its daemons, and end with it */
     struct waiters waiters;
 };
 
@@ -78,6 +81,15 @@ static pmix_status_t status_of(int code, const struct err *why)
     }
 }
 
+/* Daemons whose tool has gone meanwhile, or goes later, are to end. */
+static void tie(struct starter *s, struct request *rq, const char *jobid)
+{
+    struct session *owner = rq ? session_of(rq, NULL) : NULL;
+
+    if (s->follows)
+        daemons_tie(s->ext, owner, jobid);
+}
+
 static void told(void *who, const char *jobid, const int *codes, size_t n,
                  const struct err *why)
 {
@@ -86,6 +98,8 @@ static void told(void *who, const char *jobid, const int *codes, size_t n,
     struct job *child = jobid ? job_named(s->ext->server, jobid) : NULL;
 
     s->spawn = NULL;
+    if (jobid)
+        tie(s, rq, jobid);
     if (child)
         push_feeds(s->ext, rq ? session_of(rq, NULL) : NULL, child);
     if (rq && jobid) {
@@ -112,7 +126,7 @@ static void begun(void *who, struct job *child)
 enum { SPAWN_INFOS, SPAWN_APPS };
 
 static enum outcome start(struct request *rq, struct spawn_request *want, unsigned channels,
-                          struct err *e)
+                          bool follows, struct err *e)
 {
     struct ext *x = ext_of(rq);
     struct starter *s = calloc(1, sizeof *s);
@@ -127,6 +141,7 @@ static enum outcome start(struct request *rq, struct spawn_request *want, unsign
     s->ext = x;
     s->channels = channels;
     s->tool = who.tool;
+    s->follows = follows && who.tool;
     waiters_init(&s->waiters);
     TAILQ_INSERT_TAIL(&x->starters, s, in_ext);
     if (!request_park(rq, &s->waiters, e)) {
@@ -142,11 +157,20 @@ static enum outcome start(struct request *rq, struct spawn_request *want, unsign
     return PARKED;
 }
 
+static pmix_status_t place_daemons(struct request *rq, const struct daemons *d,
+                                   struct spawn_request *want, struct err *e)
+{
+    const struct session *s = session_of(rq, e);
+
+    return s ? daemons_place(s, d, want, e) : PMIX_ERR_NOMEM;
+}
+
 enum outcome ext_spawn(struct request *rq, struct err *e)
 {
     const struct value *arg = rq->arg;
     struct infos infos = { 0 };
     struct spawn_request want = { 0 };
+    struct daemons daemons;
     pmix_app_t *apps = NULL;
     pmix_status_t status;
     size_t n = 0;
@@ -157,13 +181,77 @@ enum outcome ext_spawn(struct request *rq, struct err *e)
         return ext_refuse(rq, PMIX_ERR_BAD_PARAM);
     status = directives_read(&infos, arg[SPAWN_INFOS].s, arg[SPAWN_INFOS].len, "infos", e);
     if (status == PMIX_SUCCESS)
+        status = daemons_read(&infos, &daemons, e);
+    if (status == PMIX_SUCCESS)
         status = spawn_translate(&infos, apps, n, &want, e);
-    o = status == PMIX_SUCCESS ? start(rq, &want, spawn_forwards(&infos), e)
+    if (status == PMIX_SUCCESS && daemons.are)
+        status = place_daemons(rq, &daemons, &want, e);
+    o = status == PMIX_SUCCESS ? start(rq, &want, spawn_forwards(&infos),
+                                       daemons.are && !daemons.nohup, e)
                               : ext_refuse(rq, status);
     spawn_clear(&want);
     infos_clear(&infos);
     value_free_array(PMIX_APP, apps, n);
     return o;
+}
+
+/* --- daemons and their tool -------------------------------------------- */
+
+struct tied {                            /* a job of daemons */
+    TAILQ_ENTRY(tied) in_ext;
+    const struct session *owner;         /* borrowed: the tool that they end with */
+    char job[LIMIT_JOBID];
+};
+
+static void end_daemons(struct ext *x, const char *job)
+{
+    const struct ext_order order = { .kind = EXT_LEAVE };
+
+    if (x->ops.order)
+        x->ops.order(x->host, job, -1, &order);
+}
+
+void daemons_tie(struct ext *x, const struct session *owner, const char *job)
+{
+    struct tied *t = owner ? calloc(1, sizeof *t) : NULL;
+
+    if (!t) {                            /* without a tool, or memory to remember it */
+        end_daemons(x, job);
+        return;
+    }
+    t->owner = owner;
+    snprintf(t->job, sizeof t->job, "%s", job);
+    TAILQ_INSERT_TAIL(&x->tied, t, in_ext);
+}
+
+static void untie(struct ext *x, struct tied *t)
+{
+    TAILQ_REMOVE(&x->tied, t, in_ext);
+    free(t);
+}
+
+void daemons_forget(const struct session *s)
+{
+    struct tied *t, *next;
+
+    for (t = TAILQ_FIRST(&s->ext->tied); t; t = next) {
+        next = TAILQ_NEXT(t, in_ext);
+        if (t->owner == s) {
+            end_daemons(s->ext, t->job);
+            untie(s->ext, t);
+        }
+    }
+}
+
+void daemons_job_gone(struct ext *x, const char *job)
+{
+    struct tied *t, *next;
+
+    for (t = TAILQ_FIRST(&x->tied); t; t = next) {
+        next = TAILQ_NEXT(t, in_ext);
+        if (!strcmp(t->job, job))
+            untie(x, t);
+    }
 }
 
 /* What is started is started; only nobody waits for it any more.  Of a tool's the end of its
@@ -185,6 +273,8 @@ void spawns_clear(struct ext *x)
 
     while ((s = TAILQ_FIRST(&x->starters)))
         starter_free(s);
+    while (!TAILQ_EMPTY(&x->tied))
+        untie(x, TAILQ_FIRST(&x->tied));
 }
 
 /* --- connected jobs ---------------------------------------------------- */

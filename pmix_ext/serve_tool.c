@@ -8,7 +8,8 @@
 #include <string.h>
 
 enum { CONNECT_NAME, CONNECT_VERSION, CONNECT_PAYLOAD, CONNECT_RANK };
-enum { CONNECT_NSPACE_OUT = 1, CONNECT_RANK_OUT, CONNECT_SERVER_OUT };
+enum { CONNECT_NSPACE_OUT = 1, CONNECT_RANK_OUT, CONNECT_SERVER_OUT,
+       CONNECT_RESIDENT_OUT };
 enum { CAPABILITIES_COMMANDS_OUT = 1, CAPABILITIES_VERSION_OUT };
 
 /* Tools of one user may share a name, each with a rank of its own.  On the system's server
@@ -78,6 +79,8 @@ enum outcome ext_tool_connect(struct request *rq, struct err *e)
     reply_int(rq, CONNECT_RANK_OUT, rank);
     reply_text(rq, CONNECT_SERVER_OUT, x->ops.hostname(x->host),
                strlen(x->ops.hostname(x->host)));
+    if (x->ops.known_jobs)
+        reply_text(rq, CONNECT_RESIDENT_OUT, "TRUE", strlen("TRUE"));
     return REPLY;
 }
 

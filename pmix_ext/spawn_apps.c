@@ -1,6 +1,8 @@
 /* spawn_apps.c - see serve_spawn.h */
 #include "pmix_ext/serve_spawn.h"
 
+#include "pmix_ext/hold_text.h"
+#include "pmix_ext/spawn_daemons.h"
 #include "pmix_ext/support.h"
 #include "wire/limits.h"
 
@@ -13,7 +15,7 @@ typedef pmix_status_t take_fn(struct spawn_command *c, const char *word,
                               const pmix_value_t *v, struct err *e);
 
 static take_fn take_text, take_number, take_flag, take_change, take_unset, take_prefix,
-    take_map, take_ppr, take_rank, take_set, take_binding, take_target;
+    take_map, take_ppr, take_rank, take_set, take_binding, take_target, take_hold;
 
 /* word: what the launcher calls it (mpiexec_lite/spawned.h), or the only value that it has.
  * In the order in which changes of the environment are made, it is the launcher's to keep. */
@@ -38,6 +40,10 @@ static const struct { struct directive_rule rule; take_fn *take; const char *wor
     { DIRECTIVE_KNOWN(PMIX_PSET_NAME, PMIX_STRING), take_set, "pset" },
     { DIRECTIVE_KNOWN(PMIX_BINDTO, PMIX_STRING), take_binding, "bind" },
     { DIRECTIVE_KNOWN(PMIX_STDIN_TGT, PMIX_PROC), take_target, "stdin" },
+    /* true, a rank, or an array of ranks or processes */
+    { DIRECTIVE_KNOWN(PMIX_DEBUG_STOP_ON_EXEC, PMIX_BOOL), take_hold, "exec" },
+    { DIRECTIVE_KNOWN(PMIX_DEBUG_STOP_IN_INIT, PMIX_BOOL), take_hold, "init" },
+    { DIRECTIVE_KNOWN(PMIX_DEBUG_STOP_IN_APP, PMIX_BOOL), take_hold, "app" },
     /* What they ask for goes to who spawns, not to the job: */
     { DIRECTIVE_KNOWN(PMIX_FWD_STDOUT, PMIX_BOOL), NULL, NULL },
     { DIRECTIVE_KNOWN(PMIX_FWD_STDERR, PMIX_BOOL), NULL, NULL },
@@ -58,7 +64,7 @@ enum { KEYS = sizeof keys / sizeof *keys };
 bool spawn_attribute(size_t i, const char **key, pmix_data_type_t *type)
 {
     if (i >= KEYS)
-        return false;
+        return daemons_attribute(i - KEYS, key, type);
     *key = keys[i].rule.key;
     *type = keys[i].rule.type;
     return true;
@@ -201,6 +207,18 @@ static pmix_status_t take_binding(struct spawn_command *c, const char *word,
     return not_supported(v->data.string, e);
 }
 
+static pmix_status_t take_hold(struct spawn_command *c, const char *word,
+                               const pmix_value_t *v, struct err *e)
+{
+    struct buf text = BUF_INIT;
+
+    if (hold_text(word, v, &text))
+        return text.len ? add_printed(c, "hold", &text, e) : PMIX_SUCCESS;
+    buf_clear(&text);
+    err_set(e, ERR_INVALID_VAL, "want true, a rank, or an array of ranks or processes");
+    return PMIX_ERR_BAD_PARAM;
+}
+
 /* --- the environment --------------------------------------------------- */
 
 /* A name as POSIX has it: letters, digits and '_', no digit at first. */
@@ -286,10 +304,16 @@ static size_t row_of(const char *key)
 static pmix_status_t take_info(struct spawn_command *c, const pmix_info_t *info, struct err *e)
 {
     size_t row = row_of(info->key);
-    const struct directive_rule rules[] = { row < KEYS ? keys[row].rule
-                                                       : (struct directive_rule){ 0 }, { 0 } };
+    struct directive_rule rules[] = { row < KEYS ? keys[row].rule : (struct directive_rule){ 0 },
+                                      { 0 } };
     const struct directive_rule *rule;
-    pmix_status_t status = directive_check(info, rules, &rule, e);
+    pmix_status_t status;
+
+    if (daemons_know(info->key))
+        return PMIX_SUCCESS;             /* they have been looked at */
+    if (row < KEYS && keys[row].take == take_hold && hold_is_ranks(info->value.type))
+        rules[0].type = info->value.type;
+    status = directive_check(info, rules, &rule, e);
 
     if (status != PMIX_SUCCESS || row == KEYS || !keys[row].take)
         return status;

@@ -1,6 +1,7 @@
 /* start.c - programs that a tool starts: ssh, and a launcher where none runs.  See find.h. */
 #include "pmix_ext/find.h"
 
+#include "pmix_ext/hold_text.h"
 #include "pmix_ext/pmix_ext.h"
 
 #include <errno.h>
@@ -82,8 +83,29 @@ static const struct { const char *key, *option; pmix_data_type_t type; } options
     { PMIX_HOSTFILE, "-f", PMIX_STRING }, { PMIX_SET_ENVAR, "-env", PMIX_ENVAR },
 };
 
+static pmix_status_t add_hold(char ***words, const char *place, const pmix_info_t *info,
+                              struct err *e)
+{
+    struct buf text = BUF_INIT;
+    bool good = hold_text(place, &info->value, &text) && !text.failed;
+
+    if (good && text.len) {
+        add(words, "-hold");
+        add(words, buf_bytes(&text));
+    }
+    buf_clear(&text);
+    if (good)
+        return PMIX_SUCCESS;
+    err_set(e, ERR_INVALID_VAL, "%s: want true, a rank, or an array of ranks", info->key);
+    return PMIX_ERR_BAD_PARAM;
+}
+
 static pmix_status_t add_info(char ***words, const pmix_info_t *info, struct err *e)
 {
+    const char *place = hold_place_of(info->key);
+
+    if (place)
+        return add_hold(words, place, info, e);
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         if (!PMIX_CHECK_KEY(info, options[i].key))
             continue;

@@ -31,7 +31,8 @@ enum {
     OPT_COUNT = 'n', OPT_CODE = 'c', OPT_BATCH = 'b', OPT_DELAY = 'd', OPT_ENV = 'x',
     OPT_LOCAL = 'l', OPT_ALL = 'a', OPT_RAW = 'r', OPT_TAG = 't',
     OPT_HOST = 256, OPT_SYSTEM, OPT_SYSTEM_FIRST, OPT_JSON, OPT_STDERR, OPT_STDOUT, OPT_SYSLOG,
-    OPT_RECORD, OPT_STORE, OPT_PRIORITY, OPT_WDIR, OPT_HOSTS, OPT_DETACH,
+    OPT_RECORD, OPT_STORE, OPT_PRIORITY, OPT_WDIR, OPT_HOSTS, OPT_DETACH, OPT_HOLD,
+    OPT_TARGET, OPT_PER_NODE, OPT_PER_PROC, OPT_STRIDE, OPT_DAEMONS,
     OPT_DOT, OPT_SVG, OPT_THREADS, OPT_FUNCTIONS
 };
 
@@ -116,8 +117,9 @@ int tool_jobs(char ***jobs);
  * this one is not known better, and its launcher can be called, that is the server from here
  * on: true. */
 bool tool_reach(const char *nspace);
-/* The same for the server's only job, if it has one only. */
-void tool_reach_only(void);
+/* The same for the only job of a server that runs none.  0, or the exit status, which was said:
+ * there is none, or several. */
+int tool_reach_only(void);
 
 struct targets {
     pmix_nspace_t nspace;
@@ -216,6 +218,7 @@ int tool_signal(struct tool *t);
 int tool_kill(struct tool *t);
 int tool_pause(struct tool *t);
 int tool_resume(struct tool *t);
+int tool_release(struct tool *t);
 int tool_spawn(struct tool *t);
 int tool_top(struct tool *t);
 int tool_stack(struct tool *t);

@@ -132,6 +132,27 @@ int tool_pause(struct tool *t)
     return simple_order(t, "pause", PMIX_JOB_CTRL_PAUSE);
 }
 
+int tool_release(struct tool *t)
+{
+    struct targets targets;
+    pmix_data_array_t list;
+    pmix_info_t infos[2];
+    pmix_status_t said;
+    int status = tool_targets(t->argc ? t->argv[0] : NULL, &targets);
+
+    if (status)
+        return status;
+    list = (pmix_data_array_t){ PMIX_PROC, targets.n, targets.procs };
+    PMIX_INFO_LOAD(&infos[0], PMIX_EVENT_CUSTOM_RANGE, &list, PMIX_DATA_ARRAY);
+    PMIX_INFO_LOAD(&infos[1], PMIX_EVENT_NON_DEFAULT, NULL, PMIX_BOOL);
+    said = PMIx_Notify_event(PMIX_DEBUGGER_RELEASE, &t->me, PMIX_RANGE_CUSTOM, infos, 2, NULL, NULL);
+    PMIX_INFO_DESTRUCT(&infos[0]);
+    PMIX_INFO_DESTRUCT(&infos[1]);
+    targets_clear(&targets);
+    return said == PMIX_SUCCESS || said == PMIX_OPERATION_SUCCEEDED ? 0
+                                                                    : tool_failed("release", said);
+}
+
 int tool_resume(struct tool *t)
 {
     return simple_order(t, "resume", PMIX_JOB_CTRL_RESUME);

@@ -47,8 +47,11 @@ static int not_connected(const struct tool *t, pmix_status_t status)
         servers_print(stderr);
         return STATUS_SEVERAL;
     }
-    if (status != PMIX_ERR_UNREACH)
-        return tool_failed("connecting to a server", status);
+    if (status != PMIX_ERR_UNREACH) {
+        int failed = tool_failed("connecting to a server", status);
+
+        return status == PMIX_ERR_BAD_PARAM ? STATUS_USAGE : failed;
+    }
     if (tool_has(t, OPT_PID))
         return tool_fail(STATUS_NO_SERVER, "no server is process %s", tool_value(t, OPT_PID));
     if (tool_has(t, OPT_SERVER))
@@ -195,17 +198,6 @@ bool tool_reach(const char *nspace)
     return status == PMIX_SUCCESS;
 }
 
-void tool_reach_only(void)
-{
-    char **jobs;
-
-    if (tool_list_jobs(&jobs) != PMIX_SUCCESS)
-        return;
-    if (PMIx_Argv_count(jobs) == 1)
-        tool_reach(jobs[0]);
-    PMIx_Argv_free(jobs);
-}
-
 static int only_job(pmix_nspace_t nspace)
 {
     char **jobs;
@@ -219,7 +211,7 @@ static int only_job(pmix_nspace_t nspace)
     else if (!n)
         status = tool_fail(STATUS_FAILED, "the server has no job");
     else {
-        tool_fail(0, "the server has several jobs; name one of:");
+        tool_fail(0, "the server has several jobs; name one of these (or with --nspace):");
         for (int i = 0; i < n; i++)
             fprintf(stderr, "  %s\n", jobs[i]);
         status = STATUS_SEVERAL;
@@ -237,6 +229,19 @@ static bool runs_jobs(void)
         return false;
     PMIX_VALUE_DESTRUCT(&keys);
     return true;
+}
+
+int tool_reach_only(void)
+{
+    pmix_nspace_t nspace;
+    int status;
+
+    if (runs_jobs())
+        return 0;
+    status = only_job(nspace);
+    if (!status)
+        tool_reach(nspace);
+    return status;
 }
 
 /* Of a server that runs none: goes on to the launcher of the only job.  True: there is no job,

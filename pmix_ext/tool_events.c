@@ -157,10 +157,10 @@ int tool_events(struct tool *t)
         return tool_fail(STATUS_FAILED, "out of memory");
     if (!status)
         status = read_codes(t, codes, &n);
-    if (!status) {
-        tool_reach_only();
+    if (!status)
+        status = tool_reach_only();
+    if (!status)
         status = watch(t, &w, codes, n);
-    }
     free(codes);
     return status;
 }

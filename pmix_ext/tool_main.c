@@ -49,6 +49,15 @@ static const struct tool_option spawn_options[] = {
     { "wdir", OPT_WDIR, "DIR", "In this working directory." },
     { "env", OPT_ENV, "NAME=VALUE", "With this in the environment; may be given again." },
     { "raw", OPT_RAW, NULL, "Bytes as they come: no labels, no waiting for ends of lines." },
+    { "hold", OPT_HOLD, "PLACE[:RANKS]", "Hold ranks for a debugger: at exec, in init, or at a "
+                                         "place of the program's own (app)." },
+    { "target", OPT_TARGET, "NSPACE[:RANKS]", "As a tool's daemons, beside that job's ranks: one on "
+                                              "each of their nodes." },
+    { "per-node", OPT_PER_NODE, "N", "So many on each of these nodes." },
+    { "per-proc", OPT_PER_PROC, "N", "So many for each of these ranks." },
+    { "stride", OPT_STRIDE, "N", "On every Nth of these nodes only." },
+    { "daemons", OPT_DAEMONS, NULL, "As a tool's daemons that look after no job: they need no slots, "
+                                    "and nothing counts them." },
     { "detach", OPT_DETACH, NULL, "Print the name of the job and end; it goes on." },
     { NULL, 0, NULL, NULL }
 };
@@ -99,6 +108,9 @@ const struct tool_command tool_commands[] = {
     { "pause", "[NSPACE[:RANKS]]", "Stop ranks.", JOBS, NULL, 0, 1, 0, tool_pause },
     { "resume", "[NSPACE[:RANKS]]", "Let ranks go on that are stopped, or held at their start.",
       JOBS, NULL, 0, 1, 0, tool_resume },
+    { "release", "[NSPACE[:RANKS]]", "Let ranks go on that are held for a debugger.",
+      JOBS " Ranks that wait at a place of their own hear it as PMIX_DEBUGGER_RELEASE.", NULL, 0, 1,
+      0, tool_release },
     { "spawn", "PROGRAM [ARG...]", "Start a job, show its output and end as it does.",
       "Its first rank reads what comes here. SIGINT and SIGTERM are sent to the job; a second "
       "one kills it. Without any server it is started as by mpiexec_lite.", spawn_options, 1, -1,

@@ -1,6 +1,7 @@
 /* tool_query.c - pmix_tool query, ps, proctable, keys and attributes: what is, once. */
 #include "pmix_ext/tool.h"
 
+#include "pmix_ext/lite_keys.h"
 #include "pmix_ext/names.h"
 #include "pmix_ext/value.h"
 
@@ -279,10 +280,25 @@ static int ask_names(const char *key, char ***names)
     return 0;
 }
 
+/* Of a key, also of those that only we have (lite_keys.h). */
+static pmix_data_type_t type_of_key(const char *key)
+{
+    static const char *const arrays[] = {
+        LITE_PROC_STATS, LITE_PROC_OPS, LITE_PROC_STACKS, LITE_THREAD_STACKS
+    };
+    const struct attribute *a = attribute_of_key(key);
+
+    for (size_t i = 0; !a && i < sizeof arrays / sizeof *arrays; i++)
+        if (!strcmp(key, arrays[i]))
+            return PMIX_DATA_ARRAY;
+    return a ? a->type : !strcmp(key, LITE_JOBS_ENDED) ? PMIX_STRING : PMIX_UNDEF;
+}
+
 static void add_key(const char *kind, const char *key, struct table *table, json_t *list)
 {
     const struct attribute *a = attribute_of_key(key);
-    const char *type = a && a->type != PMIX_UNDEF ? PMIx_Data_type_string(a->type) : "";
+    pmix_data_type_t known = type_of_key(key);
+    const char *type = known != PMIX_UNDEF ? PMIx_Data_type_string(known) : "";
 
     if (list) {
         json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s}", "key", key, "name",

@@ -2,6 +2,10 @@
  * Where there is no server at all, this becomes a launcher, which does the same. */
 #include "pmix_ext/tool.h"
 
+#include "pmix_ext/hold_text.h"
+#include "pmix_ext/lite_keys.h"
+#include "wire/rank_list.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -12,7 +16,7 @@
 
 #define LAUNCHER "mpiexec_lite"
 
-enum { JOB_INFOS = 4 };
+enum { JOB_INFOS = 14, HELD_MOST = 100000 };  /* ranks of --hold, one by one */
 
 struct spawning {
     struct follow   follow;
@@ -70,10 +74,88 @@ static void on_job_end(size_t id, pmix_status_t status, const pmix_proc_t *sourc
 
 /* --- starting ---------------------------------------------------------- */
 
-static size_t add_infos(const struct tool *t, pmix_info_t *infos)
+/* --hold PLACE[:RANKS]; the launcher looks at the ranks once more.  0, or the exit status. */
+static int add_hold(const char *text, pmix_info_t *info)
+{
+    size_t n = strcspn(text, ":");
+    const char *key = hold_key_of(text, n), *at = text + n + 1;
+    int first, last, got = 0;
+    pmix_data_array_t *a;
+    pmix_rank_t *ranks;
+
+    if (!key || (text[n] && !*at))
+        return tool_fail(STATUS_USAGE, "--hold: '%s' is none of exec, init, app, or one of them and "
+                         ":RANKS", text);
+    if (!text[n] || !strcmp(at, "*") || !strcmp(at, "all")) {
+        PMIX_INFO_LOAD(info, key, NULL, PMIX_BOOL);
+        return 0;
+    }
+    PMIX_INFO_CONSTRUCT(info);
+    PMIX_LOAD_KEY(info->key, key);
+    info->value.type = PMIX_DATA_ARRAY;
+    PMIX_DATA_ARRAY_CREATE(a, HELD_MOST, PMIX_PROC_RANK);
+    info->value.data.darray = a;
+    if (!a || !a->array)
+        return tool_fail(STATUS_OWN, "out of memory");
+    ranks = a->array;
+    a->size = 0;
+    while ((got = rank_list_next(&at, &first, &last)) > 0)
+        for (; first <= last; first++) {
+            if (a->size == HELD_MOST)
+                return tool_fail(STATUS_USAGE, "--hold: more than %d ranks; all?", HELD_MOST);
+            ranks[a->size++] = (pmix_rank_t)first;
+        }
+    return got < 0 ? tool_fail(STATUS_USAGE, "--hold: '%s': ranks are like 0,3-5", text) : 0;
+}
+
+/* A number from 1 on, of an option that may lack.  0, or the exit status. */
+static int add_number(const struct tool *t, int option, const char *key, pmix_data_type_t type,
+                      pmix_info_t *infos, size_t *n)
+{
+    uint32_t wide;
+    uint16_t number;
+    double value;
+
+    if (!tool_has(t, option))
+        return 0;
+    if (tool_number(t, option, 1, 1, &value) || value > UINT16_MAX)
+        return STATUS_USAGE;
+    wide = number = (uint16_t)value;
+    PMIX_INFO_LOAD(&infos[(*n)++], key, type == PMIX_UINT16 ? (void *)&number : (void *)&wide, type);
+    return 0;
+}
+
+/* --target and what goes with it, --daemons: nothing if there is none.  0, or the exit status. */
+static int add_daemons(const struct tool *t, pmix_info_t *infos, size_t *n)
+{
+    const char *target = tool_value(t, OPT_TARGET), *ranks = target ? strchr(target, ':') : NULL;
+    pmix_proc_t proc = { .rank = PMIX_RANK_WILDCARD };
+    size_t len = !target ? 0 : ranks ? (size_t)(ranks - target) : strlen(target);
+    int status;
+
+    if (len > PMIX_MAX_NSLEN || (target && !len))
+        return tool_fail(STATUS_USAGE, "--target: '%.40s' names no job", target);
+    if (target) {
+        memcpy(proc.nspace, target, len);
+        PMIX_INFO_LOAD(&infos[(*n)++], PMIX_DEBUG_TARGET, &proc, PMIX_PROC);
+    }
+    if (ranks && strcmp(ranks, ":*"))
+        PMIX_INFO_LOAD(&infos[(*n)++], LITE_DAEMONS_RANKS, ranks + 1, PMIX_STRING);
+    if (target || tool_has(t, OPT_DAEMONS))
+        PMIX_INFO_LOAD(&infos[(*n)++], PMIX_DEBUGGER_DAEMONS, NULL, PMIX_BOOL);
+    if ((target || tool_has(t, OPT_DAEMONS)) && tool_has(t, OPT_DETACH))
+        PMIX_INFO_LOAD(&infos[(*n)++], PMIX_NOHUP, NULL, PMIX_BOOL);
+    status = add_number(t, OPT_PER_NODE, PMIX_DEBUG_DAEMONS_PER_NODE, PMIX_UINT16, infos, n);
+    if (!status)
+        status = add_number(t, OPT_PER_PROC, PMIX_DEBUG_DAEMONS_PER_PROC, PMIX_UINT16, infos, n);
+    return status ? status : add_number(t, OPT_STRIDE, LITE_DAEMONS_STRIDE, PMIX_UINT32, infos, n);
+}
+
+static int add_infos(const struct tool *t, pmix_info_t *infos, size_t *count)
 {
     pmix_proc_t first = { .rank = 0 };
     bool off = false;
+    int status = 0;
     size_t n = 0;
 
     if (tool_has(t, OPT_HOSTS))
@@ -86,7 +168,12 @@ static size_t add_infos(const struct tool *t, pmix_info_t *infos)
         PMIX_INFO_LOAD(&infos[n++], PMIX_FWD_STDERR, NULL, PMIX_BOOL);
         PMIX_INFO_LOAD(&infos[n++], PMIX_STDIN_TGT, &first, PMIX_PROC);
     }
-    return n;
+    if (tool_has(t, OPT_HOLD))
+        status = add_hold(tool_value(t, OPT_HOLD), &infos[n++]);
+    if (!status)
+        status = add_daemons(t, infos, &n);
+    *count = n;
+    return status;
 }
 
 /* 0, or the exit status. */
@@ -116,8 +203,8 @@ static int read_app(const struct tool *t, pmix_app_t *app)
 
 static int start(const struct tool *t, pmix_nspace_t nspace)
 {
-    pmix_info_t infos[JOB_INFOS];
-    pmix_status_t said;
+    pmix_info_t infos[JOB_INFOS] = { 0 };
+    pmix_status_t said = PMIX_SUCCESS;
     pmix_app_t app;
     size_t n;
     int status;
@@ -125,8 +212,9 @@ static int start(const struct tool *t, pmix_nspace_t nspace)
     PMIX_APP_CONSTRUCT(&app);
     status = read_app(t, &app);
     if (!status) {
-        n = add_infos(t, infos);
-        said = PMIx_Spawn(infos, n, &app, 1, nspace);
+        status = add_infos(t, infos, &n);
+        if (!status)
+            said = PMIx_Spawn(infos, n, &app, 1, nspace);
         if (said != PMIX_SUCCESS) {
             tool_failed(t->argv[0], said);
             status = STATUS_OWN;
@@ -287,6 +375,7 @@ static int become_launcher(const struct tool *t)
     bad |= add_word(&words, "-n", tool_value(t, OPT_COUNT));
     bad |= add_word(&words, "-hosts", tool_value(t, OPT_HOSTS));
     bad |= add_word(&words, "-wdir", tool_value(t, OPT_WDIR));
+    bad |= add_word(&words, "-hold", tool_value(t, OPT_HOLD));
     for (size_t i = 0; i < t->ngiven; i++)
         if (t->given[i].id == OPT_ENV)
             bad |= add_word(&words, "-env", t->given[i].arg);
@@ -313,6 +402,8 @@ static int detached_launcher(struct tool *t)
 
 static int without_server(struct tool *t)
 {
+    if (tool_has(t, OPT_TARGET))
+        return tool_fail(STATUS_OWN, "there is no server here, and so no job for --target");
     if (tool_has(t, OPT_DETACH))
         return detached_launcher(t);
     if (t->json)

@@ -331,8 +331,9 @@ int tool_top(struct tool *t)
     if (t->argc)
         tool_reach(t->argv[0]);
     else
-        tool_reach_only();
-    status = repeat(t, &follow, delay, count);
+        status = tool_reach_only();
+    if (!status)
+        status = repeat(t, &follow, delay, count);
     follow_stop(&follow);
     return status;
 }

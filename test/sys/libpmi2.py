@@ -215,15 +215,33 @@ def installed():
     same(sorted(r.stdout.splitlines()), [b"rank 0: ok", b"rank 1: ok"], "output")
 
 
+PAGES = (f"{B}/man/mpiexec_lite.1", f"{ROOT}/mpiexec_lite/pmi2_proxy.1", f"{ROOT}/mpiexec_lite/pmi2_server.1",
+         f"{ROOT}/mpiexec_lite/mpiexec_lite-providers.7", f"{ROOT}/pmi2/libpmi2.3",
+         f"{ROOT}/pmix_ext/libpmix_ext.3", f"{ROOT}/pmix_ext/pmix_tool.1", f"{B}/man/pmix_ext-protocol.7")
+
+
+def rendered(page):
+    r = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", page], env={**os.environ, "MANWIDTH": "100",
+                       "LC_ALL": "C.UTF-8"}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
+    same(r.stderr, b"", f"warnings of {page}")
+    return r.stdout.decode()
+
+
 @test("the manuals are clean")
 def manuals():
-    for page in (f"{B}/man/mpiexec_lite.1", f"{ROOT}/pmi2/libpmi2.3",
-                 f"{ROOT}/pmix_ext/libpmix_ext.3"):
-        r = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", page], env={**os.environ,
-                           "MANWIDTH": "100", "LC_ALL": "C.UTF-8"}, stdout=subprocess.PIPE,
-                           stderr=subprocess.PIPE, check=True)
-        same(r.stderr, b"", f"warnings of {page}")
-        need(len(r.stdout) > 5000, "text")
+    for page in PAGES:
+        need(len(rendered(page)) > 2000, f"text of {page}")
+
+
+@test("the manual of the wire has what its source has: each command, each example")
+def manual_of_the_wire():
+    there = {re.sub(r"\s+", "", line) for line in rendered(PAGES[-1]).splitlines()}
+    with open(f"{ROOT}/pmix_ext/PROTOCOL.md", encoding="utf-8") as f:
+        lines = f.read().splitlines()
+    kept = [line for line in lines if line.startswith(("    ", "### "))]
+    need(sum(line.startswith("### pmix-") for line in kept) > 20, "commands")
+    missing = [line for line in kept if re.sub(r"\s+", "", line.removeprefix("### ")) not in there]
+    same(missing, [], "lines that the manual has lost")
 
 
 main()

@@ -513,6 +513,8 @@ def spawn_signals():
     (["query"], USAGE, "there is nothing behind it"),
     (["ps", "-p", "1"], NO_SERVER, "no server is process 1"),
     (["ps", "-u", "unix:/nonexistent/x"], NO_SERVER, "no server at unix:/nonexistent/x"),
+    (["ps", "-u", "ssh:"], USAGE, "ssh:: want ssh:HOST or ssh:HOST:PID"),
+    (["ps", "-u", "munge:host"], USAGE, "munge:host: want munge:HOST:PORT"),
     (["ps", "-j", "nosuch"], NO_SERVER, "nosuch"),
     (["ps", "--system"], NO_SERVER, "system"),
     (["ps"], NO_SERVER, "no server"),

@@ -211,6 +211,16 @@ def folders_of_both():
     end(job, system)
 
 
+@test("a folder that was named for tools and is not safe is said, and the job goes on without them")
+def unsafe_folder():
+    folder = tmp()
+    os.chmod(folder, 0o755)
+    job = Job("-n", 1, "sleep", 600, env={"PMIX_SERVER_TMPDIR": folder})
+    wait_for(lambda: b"no tools can connect: " + folder.encode() + b" has mode 0755" in job.error_text(), "the line")
+    same(os.listdir(folder), [], "files")
+    end(job)
+
+
 @test("R10-05: infos name both folders as well, and count more than the variables")
 @root_only
 def folders_by_infos():
@@ -632,6 +642,9 @@ def tool_and_system():
     jobs.append(p.job("-nameserver", system.where + "/socket"))
     names = wait_for(lambda: listed(2), "both tables")
     tool("kill", status=4)
+    tool("events", "-n", "1", status=4)
+    tool("top", "-b", "-n", "1", status=4)
+    tool("--nspace", name, "events", "-n", "1", "-c", "event_job_start")
     tool("spawn", "true", status=255)
     tool("kill", *(x for x in names if x != name))
     jobs[1].finish()
@@ -689,10 +702,13 @@ int main(int argc, char **argv_)
 """
 
 
-@rows([("PMIx_Spawn of a tool without a server starts a launcher, which is its server then", []),
-       ("and so does PMIx_Spawn_nb", ["nb"])])
-def spawn_alone(words):
+@rows([("PMIx_Spawn of a tool without a server starts a launcher, which is its server then", [], False),
+       ("and so does PMIx_Spawn_nb", ["nb"], False),
+       ("and where there is but a resident server, which runs no job", [], True),
+       ("and PMIx_Spawn_nb there", ["nb"], True)])
+def spawn_alone(words, resident):
     p = Place()
+    server = p.server() if resident else None
     source, out = p.folder + "/alone.c", p.folder + "/alone"
     write_file(source, ALONE)
     subprocess.run(["gcc", "-I" + ROOT, source, "-o", out, "-L" + B + "/lib", "-lpmix_ext",
@@ -707,6 +723,8 @@ def spawn_alone(words):
     need(lines[0] == "0" and lines[1].startswith("0 job-") and lines[2] == "0 2", "output", lines)
     os.kill(int(lines[1].split("-")[1]), signal.SIGTERM)
     nothing_left(mark)
+    if server:
+        end(server)
 
 
 END_MEANWHILE = """

@@ -367,7 +367,8 @@ static void test_tables(void **state)
     (void)state;
     for (const struct info_key *k = info_keys; k->key; k++) {
         assert_non_null(standard_type(k->key));
-        assert_int_equal(*standard_type(k->key), k->type);
+        if (*standard_type(k->key) != PMIX_UNDEF)        /* of some it leaves that open */
+            assert_int_equal(*standard_type(k->key), k->type);
         assert_ptr_equal(info_key(k->key), k);
     }
     for (const struct query_key *k = query_keys; k->key; k++) {
@@ -392,8 +393,8 @@ static void test_tables(void **state)
             if (strncmp(key, "pmix.", 5) != 0)
                 continue;                /* ours */
             assert_non_null(standard_type(key));
-            assert_int_equal(f->attribute && !strncmp(f->name, "PMIx_Query", 10) ? type
-                             : *standard_type(key), type);
+            if (strncmp(f->name, "PMIx_Query", 10) && *standard_type(key) != PMIX_UNDEF)
+                assert_int_equal(*standard_type(key), type);
         }
         assert_true(n > 0);
     }

@@ -1,0 +1,55 @@
+/* root_hold.c - ranks that wait for a debugger: counted until all that shall do, which is told
+ * once (PMIX_READY_FOR_DEBUG), and let go on. */
+#include "mpiexec_lite/root_impl.h"
+
+#include "mpiexec_lite/hold.h"
+#include "pmix_ext/ext.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void look(struct root_job *j)
+{
+    if (j->ready || !j->launched || !j->to_hold || j->held < j->to_hold)
+        return;
+    j->ready = true;
+    root_say(j->root, 1, "%sready for a debugger: %d held (%s)", root_job_name(j).text, j->held,
+             hold_place(j->bundle.plan.hold));
+    ext_job_ready(j->root->ext, j->bundle.jobid, hold_place(j->bundle.plan.hold));
+}
+
+void root_hold_launched(struct root_job *j)
+{
+    const struct plan *p = &j->bundle.plan;
+
+    j->to_hold = hold_count(p, j->launch.size);
+    if (p->hold == HOLD_EXEC)
+        j->held = j->to_hold;
+    look(j);
+}
+
+void root_hold_add(struct root_job *j, int ranks)
+{
+    j->held += ranks;
+    look(j);
+}
+
+bool root_hold_waits(void *host, const char *job, int rank)
+{
+    struct root_job *j = root_job_by_id(host, job);
+
+    if (!j || rank >= j->launch.size || !hold_has(&j->bundle.plan, HOLD_APP, rank))
+        return false;
+    if (!j->launch.ranks[rank].waits)
+        root_hold_add(j, 1);
+    j->launch.ranks[rank].waits = true;
+    return true;
+}
+
+void root_hold_release(struct root_job *j, int rank)
+{
+    if (j->bundle.plan.hold == HOLD_NONE || j->bundle.plan.hold == HOLD_APP)
+        return;
+    crew_release(&j->crew, rank);
+    root_send(j, "release", "rank", rank, NULL, 0);
+}
