@@ -65,7 +65,7 @@ def ended_with(d, status):
     need(how in d.text(), f"the launcher {how}", d.text())
 
 
-@test("T1: the stripped launcher has the symbols, and no other")
+@test("T1, R3: the stripped launcher has the symbols, and no other")
 def symbols():
     out = subprocess.run(["nm", "-D", "--defined-only", STRIPPED], check=True, text=True,
                          stdout=subprocess.PIPE).stdout
@@ -81,7 +81,7 @@ HELD = [("one MPI rank", (1, MPI), [MPI]), ("two MPI ranks", (2, MPI), [MPI] * 2
          [SLURM, "/bin/true", "/bin/true"])]
 
 
-@rows([(f"T2, T3: started by a debugger, all are held at exec; then they go on: {what}", *more)
+@rows([(f"T2, T3, R4: started by a debugger, all are held at exec; then they go on: {what}", *more)
        for what, *more in HELD])
 def held(words, images):
     d = Debugger("launch()\nsee('spawned')\ngdb.execute('continue')\n", "-n", *words)
@@ -175,7 +175,7 @@ def aborted():
     need(said[1]["abort"], "a text", said[1])
 
 
-@rows([(f"T11: {whom} SIGKILLed while ranks are held: nothing is left", whom)
+@rows([(f"T11, R11: {whom} SIGKILLed while ranks are held: nothing is left", whom)
        for whom in ("front", "root", "proxy")])
 def killed(whom):
     words = ("-launcher", "fork", "-hosts", "a,b") if whom == "proxy" else ()

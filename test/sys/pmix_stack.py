@@ -82,7 +82,7 @@ def find(seen, name):
 # --- the tree ---------------------------------------------------------------------
 
 
-@rows([(f"eight ranks, one stuck elsewhere: two leaves, {where}", options)
+@rows([(f"T15: eight ranks, one stuck elsewhere: two leaves, {where}", options)
        for where, options in PLACES])
 def two_leaves(options):
     job = start(*options)
@@ -148,7 +148,7 @@ def no_rank():
 # --- no job is disturbed ------------------------------------------------------------
 
 
-@rows([(f"ranks that are stopped stay so, {where}", options) for where, options in PLACES])
+@rows([(f"T15: ranks that are stopped stay so, {where}", options) for where, options in PLACES])
 def stopped(options):
     job = start(*options)
     table = rank_pids(job)
@@ -185,7 +185,7 @@ def held():
 # --- who cannot be looked at ----------------------------------------------------------
 
 
-@rows([(f"one that is traced is named, with its tracer, {where}", options)
+@rows([(f"T15: one that is traced is named, with its tracer, {where}", options)
        for where, options in PLACES])
 def traced(options):
     job = start(*options)
@@ -204,7 +204,7 @@ def traced(options):
     end(job)
 
 
-@rows([(f"one that has ended is named, {where}", options) for where, options in PLACES])
+@rows([(f"T15: one that has ended is named, {where}", options) for where, options in PLACES])
 def ended(options):
     job = start(*options, n=4)
     pid = rank_pids(job)[1]
@@ -293,7 +293,7 @@ def quit_shows(options):
     end(job)
 
 
-@rows([(f"-timeout shows them before it ends the job, {where}", options)
+@rows([(f"T15: -timeout shows them before it ends the job, {where}", options)
        for where, options in PLACES])
 def timeout(options):
     r = Job(*options, "-timeout", 2, "-n", 8, PROGRAM).finish()
