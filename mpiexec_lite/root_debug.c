@@ -1,8 +1,9 @@
 /* root_debug.c - what a debugger of the launcher wants to know: which processes the job of
  * the command line has.  The front end asks for them row by row, as it may be stopped at any
- * moment; and it says when those that are held may go on. */
+ * moment; and it says when those that are held may go on.  And its daemons, one on each host. */
 #include "mpiexec_lite/root_impl.h"
 
+#include "mpiexec_lite/node_runs.h"
 #include "pmix_ext/survey.h"
 
 /* Who attaches to a launcher finds the table there; a job that is over before this costs
@@ -94,6 +95,67 @@ void root_debug_release(void *host)
 
     if (r->main)
         root_debug_release_job(r->main);
+}
+
+/* --- a program of the debugger on each host ------------------------------ */
+
+/* It has been started, or cannot be: the debugger goes on either way. */
+static void told(void *who, const char *jobid, const int *codes, size_t n, const struct err *why)
+{
+    struct root *r = who;
+
+    (void)codes;
+    (void)n;
+    r->daemons_asked = NULL;
+    if (!jobid)
+        root_tell(r, "the debugger's daemons were not started: %s", why ? why->text : "");
+    control_send(&r->control, "daemons", NULL, 0);
+}
+
+/* One on every host where the job has ranks, and free to run anywhere on it. */
+static int place_daemons(const struct root *r, struct spawn_command *c, struct err *e)
+{
+    const struct placement *place = &r->main->bundle.place;
+    struct node_runs by_node;
+    struct buf hosts = BUF_INIT;
+    int rc = node_runs_init(&by_node, place, r->plan->nhosts);
+
+    c->procs = 0;
+    for (size_t i = 0; rc == 0 && i < r->plan->nhosts; i++)
+        if (node_ranks(&by_node, place, i))
+            buf_printf(&hosts, c->procs++ ? ",%s" : "%s", r->plan->hosts[i].name);
+    node_runs_clear(&by_node);
+    if (rc < 0 || hosts.failed || spawn_add_info(c, "host", buf_bytes(&hosts)) < 0 ||
+        spawn_add_info(c, "map", "ppr:1:node") < 0 || spawn_add_info(c, "bind", "none") < 0)
+        rc = err_set(e, ERR_NOMEM, "no memory");
+    buf_clear(&hosts);
+    return rc;
+}
+
+void root_debug_spawn(void *host, struct spawn_request *want)
+{
+    struct root *r = host;
+    struct spawn_call call = { .rank = -1, .told = told, .who = r };
+    struct err e = { 0 };
+
+    if (r->daemons_asked)
+        return;
+    if (!r->main || place_daemons(r, &want->commands[0], &e) < 0 ||
+        !(r->daemons_asked = spawn_ask_for(r->node.server, &call, want, &e)))
+        told(r, NULL, NULL, 0, &e);
+}
+
+/* Nobody else would end them: the debugger knows the launcher alone. */
+void root_debug_end(struct root *r)
+{
+    const struct root_job *m = r->main;
+    struct root_job *j;
+
+    if (!m || !launch_over(&m->launch) || (!m->started && !m->launch.ending))
+        return;
+    TAILQ_FOREACH(j, &r->jobs, in_root)
+        if (j->daemons && !j->launch.ending)
+            launch_end(&j->launch, root_now(r), 0);
 }
 
 void root_debug_aborted(struct root_job *j, const char *text)

@@ -70,6 +70,7 @@ struct root_job {
     bool              pushing;   /* stdin that was pushed is on its way */
     bool              watched;   /* its output is from the start; before it was sent */
     bool              sent;      /* other servers know of it */
+    bool              daemons;   /* of a debugger: it ends with the main job */
     bool              alone;     /* a tool has started it: its status is not the launcher's */
     bool              closing_streams, followed, done;
     bool              reported;  /* its ranks' states, as its time is up */
@@ -135,6 +136,7 @@ struct root {
     ev_timer          open_tools;        /* it is to be */
     struct survey    *processes;         /* owned: of the main job, for debuggers; or NULL */
     ev_timer          list_processes;    /* it is to be made */
+    struct spawn     *daemons_asked;     /* programs of a debugger, one a host; NULL: none */
     struct tool_streams streams; /* tools of other nodes */
     struct last_wait {           /* for tools, at the end: when it began, 0: not yet; when */
         double began, moved;     /* they took something last, and the bytes left since */
@@ -266,6 +268,8 @@ bool root_order(void *host, const char *job, int rank, const struct ext_order *o
 void root_debug_launched(struct root_job *j);    /* all of it has been started */
 void root_debug_rows(void *host, int from);      /* for control_ops */
 void root_debug_release(void *host);
+void root_debug_spawn(void *host, struct spawn_request *want);
+void root_debug_end(struct root *r);     /* daemons end with the job */
 void root_debug_release_job(struct root_job *j);
 void root_debug_aborted(struct root_job *j, const char *text);
 void root_debug_clear(struct root *r);           /* before the extended commands */

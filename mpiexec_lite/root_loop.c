@@ -159,6 +159,7 @@ static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
     }
     root_start_asked(r);
     root_foreign_follow(r);
+    root_debug_end(r);
     root_jobs_follow(r);
     root_pushes_step(r);
     server_flush(r->node.server);
@@ -248,6 +249,7 @@ static void control_input_end(void *host)
 const struct control_ops root_control_ops = {
     .signal = control_signal, .input = control_input, .input_end = control_input_end,
     .rows = root_debug_rows, .release = root_debug_release,
+    .spawn = root_debug_spawn,
 };
 
 static void on_control(struct ev_loop *loop, ev_io *w, int revents)

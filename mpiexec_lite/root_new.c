@@ -196,6 +196,9 @@ static int make_bundle(struct root_job *j, struct root_job *parent, struct spawn
                       : err_set(e, ERR_NOMEM, "no memory for a job");
     free(used);
     free(lost);
+    j->daemons = s == r->daemons_asked;
+    if (j->daemons)
+        j->bundle.plan.hold = HOLD_NONE;         /* of what they look at */
     for (size_t i = 0; rc == 0 && i < j->bundle.plan.warnings.n; i++)
         root_say(r, 1, "%s", j->bundle.plan.warnings.v[i]);
     return rc;

@@ -15,10 +15,12 @@ SLURM = prog("slurm_all")
 STRIPPED = os.path.join(B, "test", "sys-progs", "mpiexec_lite.stripped")
 SCRIPT = os.path.join(B, "test", "sys-progs", "mpir.sh")
 SH = ("/bin/sh", "-c")
+FORK = {"HYDRA_LAUNCHER_AUTOFORK": "0"}
 SYMBOLS = {"MPIR_Breakpoint", "MPIR_acquired_pre_main", "MPIR_being_debugged",
            "MPIR_debug_abort_string", "MPIR_debug_state", "MPIR_i_am_starter",
            "MPIR_ignore_queues", "MPIR_partial_attach_ok", "MPIR_proctable",
-           "MPIR_proctable_size", "totalview_jobid", "mpiexec_lite_is_starter"}
+           "MPIR_proctable_size", "MPIR_executable_path", "MPIR_server_arguments",
+           "MPIR_attach_fifo", "totalview_jobid", "mpiexec_lite_is_starter"}
 
 
 class Debugger:
@@ -166,6 +168,65 @@ def attached():
     same(job.finish().status, 143, "status")
 
 
+WORDS = ["two words", "'quoted'", "é;=%"]
+DAEMON = ("import os, sys\nprint('daemon', os.environ['PMI_RANK'], os.environ['PMI_SIZE'], "
+          "os.environ['HERE'], sys.argv[1:], flush=True)\nsys.stdin.read()\n"
+          "import signal\nsignal.pause()\n")
+
+
+@test("T7: MPIR_executable_path: one daemon on each host before the debugger is told; in no table, "
+      "not counted")
+def daemons():
+    script = os.path.join(tmp(), "daemon.py")
+    write_file(script, "#!/usr/bin/env python3\n" + DAEMON, 0o755)
+    d = Debugger(f"launch({script!r}, *{WORDS})\nsee('spawned')\ngdb.execute('continue')\n",
+                 "-launcher", "fork", "-hosts", "a,b,c", "-n", 5, "-ppn", 2, *SH,
+                 "echo rank $PMI_RANK of $PMI_SIZE", env={"HYDRA_LAUNCHER_AUTOFORK": "0", "HERE": "there"})
+    said = d.finish()                    # that it comes back shows that they end with the job
+    same((len(said), len(said[0]["table"])), (1, 5), "the table")
+    same({x["now"][0] for x in said[0]["table"]}, {"T"}, "ranks are held meanwhile")
+    lines = d.text().splitlines()
+    same(sorted(x for x in lines if x.startswith("daemon ")),
+         [f"daemon {i} 3 there {WORDS}" for i in range(3)], "daemons")
+    same(sorted(x for x in lines if x.startswith("rank ")), [f"rank {i} of 5" for i in range(5)], "ranks")
+    ended_with(d, 0)
+
+
+@test("T7: a daemon that cannot be started is told of, and the debugger goes on without")
+def no_daemons():
+    d = Debugger("launch('/nowhere/daemon')\nsee('spawned')\ngdb.execute('continue')\n", "-n", 2, *SH,
+                 "exit 3")
+    same([x["state"] for x in d.finish()], [1], d.text())
+    need("daemons were not started: " in d.text() and "/nowhere/daemon" in d.text(), "why", d.text())
+    ended_with(d, 3)
+
+
+@test("T7: daemons that fail or end do not matter to the job")
+def daemons_end():
+    for program in "/bin/false", "/bin/true":
+        d = Debugger(f"launch({program!r})\nsee('spawned')\ngdb.execute('continue')\n", "-n", 2, *SH,
+                     "sleep 0.2; exit 4")
+        d.finish()
+        ended_with(d, 4)
+
+
+@test("T7: attached to later: a byte into MPIR_attach_fifo starts daemons, again and again")
+def attach_fifo():
+    job = Job("-launcher", "fork", "-hosts", "a,b", "-n", 3, CHORE, "show", env=FORK)
+    job.wait_text("ready", 3)
+    wait_for(lambda: Debugger("see('attached')\n", attach=job.pid).finish(clean=False)[0]["table"],
+             "the table, soon after the start")
+    for i in range(2):
+        code = (f"gdb.execute(f'set {{FLAG}} = 1')\nwant_daemons('/bin/echo', 'turn {i}', 'x')\nfifo()\n"
+                "gdb.execute('break MPIR_Breakpoint')\ngdb.execute('continue')\nsee('spawned')\n"
+                "gdb.execute(f'set {FLAG} = 0')\ngdb.execute('detach')\n")
+        said = Debugger(code, attach=job.pid).finish(clean=False)
+        same((said[0]["state"], [x["now"][:2] for x in said[0]["table"]]), (1, [["S", 0]] * 3), "ranks run")
+        job.wait_text(f"turn {i} x", 2)
+    job.kill(signal.SIGTERM)
+    same(job.finish().status, 143, "status")
+
+
 @test("T8: an abort stops the launcher once more, and says why")
 def aborted():
     d = Debugger("launch()\nsee('spawned')\ngdb.execute('continue')\nsee('aborting')\n"
@@ -218,7 +279,6 @@ class Tool:
 
 HELD = [(f"{how}, {what}", how, options) for how in ("-stop-on-exec", "-stop-in-init")
         for what, options in (("here", ()), ("on hosts", ("-launcher", "fork", "-hosts", "a,b")))]
-FORK = {"HYDRA_LAUNCHER_AUTOFORK": "0"}
 
 
 @rows([(f"T13: unmodified programs are held until a tool resumes them: {what}", *more)

@@ -59,11 +59,31 @@ def prepare():
         gdb.execute(line)
 
 
-def launch():
+def launch(*daemons):
     gdb.execute("starti")
+    if daemons:
+        want_daemons(*daemons)
     gdb.execute(f"set {FLAG} = 1")
     gdb.execute("break MPIR_Breakpoint")
     gdb.execute("continue")
+
+
+def write(name, data):
+    """Into an array of characters."""
+    at = int(gdb.parse_and_eval(f"(long)&{name}"))
+    gdb.selected_inferior().write_memory(at, data + b"\0")
+
+
+def want_daemons(program, *args):
+    write("MPIR_executable_path", program.encode())
+    write("MPIR_server_arguments", b"".join(x.encode() + b"\0" for x in args))
+
+
+def fifo():
+    """Ask for them, of a launcher that runs."""
+    path = text(int(gdb.parse_and_eval("(long)&MPIR_attach_fifo")))
+    with open(path, "wb", buffering=0) as f:
+        f.write(b"\1")
 
 
 def alive():
