@@ -3,8 +3,10 @@
 
 T1 to T11 are the tests of this name in the list of what tools need."""
 
+import concurrent.futures
 import json
 import shutil
+import time
 
 from lib import *
 from pmixlib import tools_socket
@@ -15,6 +17,7 @@ SLURM = prog("slurm_all")
 STRIPPED = os.path.join(B, "test", "sys-progs", "mpiexec_lite.stripped")
 SCRIPT = os.path.join(B, "test", "sys-progs", "mpir.sh")
 SH = ("/bin/sh", "-c")
+WHERE = [("here", ()), ("on hosts", ("-launcher", "fork", "-hosts", "a,b"))]
 FORK = {"HYDRA_LAUNCHER_AUTOFORK": "0"}
 SYMBOLS = {"MPIR_Breakpoint", "MPIR_acquired_pre_main", "MPIR_being_debugged",
            "MPIR_debug_abort_string", "MPIR_debug_state", "MPIR_i_am_starter",
@@ -127,14 +130,12 @@ def many():
 
 @test("T4: a rank that somebody traces is his; the others go on")
 def traced():
-    code = ("launch()\nsee('spawned')\nimport time\n"
-            f"while not os.path.exists({os.path.join(tmp(), 'traced')!r}): time.sleep(0.02)\n"
+    code = (f"launch()\nsee('spawned')\nawait_file({os.path.join(tmp(), 'traced')!r})\n"
             "gdb.execute('continue')\n")
     d = Debugger(code, "-n", 2, *SH, "echo went $PMI_RANK")
     pid = d.wait_said(1)[0]["table"][0]["pid"]
     go = os.path.join(tmp(), "go-on")
-    one = Debugger(f"say(at='rank')\nimport time\nwhile not os.path.exists({go!r}): time.sleep(0.02)\n"
-                   "gdb.execute('detach')\n", attach=pid)
+    one = Debugger(f"say(at='rank')\nawait_file({go!r})\ngdb.execute('detach')\n", attach=pid)
     one.wait_said(1)
     write_file(os.path.join(tmp(), "traced"), "")
     wait_for(lambda: "went 1" in d.text(), "the other rank goes on")
@@ -260,8 +261,9 @@ class Tool:
     """pmix_tool, for one launcher."""
 
     def __init__(self, job):
-        self.words = [os.path.join(B, "bin", "pmix_tool"), "--pid", str(job.pid)]
-        tools_socket(job.pid)
+        pid = getattr(job, "pid", job)
+        self.words = [os.path.join(B, "bin", "pmix_tool"), "--pid", str(pid)]
+        tools_socket(pid)
 
     def run(self, *words):
         r = subprocess.run([*self.words, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -277,8 +279,68 @@ class Tool:
         self.run("resume")
 
 
+def rows_of(tool):
+    """Its job's name, and (host, program, pid) of its ranks, as a debugger has them."""
+    job, = json.loads(tool.run("--json", "proctable"))["jobs"]
+    return job["nspace"], [[x[k] for k in ("host", "program", "pid")] for x in job["ranks"]]
+
+
+@rows([(f"T6, R1, R2, R9: while a debugger has the launcher stopped at its breakpoint, several tools get "
+        f"its job and table by its pid, {what}", options) for what, options in WHERE])
+def answered(options):
+    go = os.path.join(tmp(), "go")
+    d = Debugger(f"launch()\nsee('spawned')\nawait_file({go!r})\ngdb.execute('continue')\n", *options, "-n",
+                 4, MPI, env=FORK if options else None)
+    seen = d.wait_said(1)[0]
+    same(stat(seen["pid"])[0], "t", "the launcher is stopped")
+    mine = seen["jobid"], [[x[k] for k in ("host", "program", "pid")] for x in seen["table"]]
+    tools = [Tool(seen["pid"]) for _ in range(3)]
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        same(list(pool.map(rows_of, tools)), [mine] * 3, "what tools see")
+    stacks = json.loads(tools[0].run("--json", "stack"))
+    same(stacks["unavailable"], [], "and where the ranks are")
+    same({stat(x["pid"])[0] for x in seen["table"]}, {"T"}, "they are held on")
+    write_file(go, "")
+    d.finish()
+    ended_with(d, 0)
+
+
+@test("T6: a debugger that has attached stops the launcher: tools are answered, output comes, the job ends")
+def answered_attached():
+    go, done = os.path.join(tmp(), "go"), os.path.join(tmp(), "done")
+    job = Job("-n", 2, *SH, f"while ! [ -e {go} ]; do sleep 0.02; done; seq 100000; exit 3")
+    tool = Tool(job.pid)
+    d = Debugger(f"say(at='launcher')\nawait_file({done!r})\ngdb.execute('detach')\n", attach=job.pid)
+    d.wait_said(1)
+    same((stat(job.pid)[0], len(rows_of(tool)[1])), ("t", 2), "stopped; ranks that a tool sees")
+    write_file(go, "")
+    job.wait_text("\n100000\n", 2)
+    write_file(done, "")
+    d.finish(clean=False)
+    same(job.finish().status, 3, "status")
+
+
+@test("T9: the launcher stays at its breakpoint much longer than a lease: nothing times out, and a signal waits")
+def stays():
+    for signo in (0, signal.SIGTERM):
+        go = os.path.join(tmp(), f"go{signo}")
+        d = Debugger(f"launch()\nsee('spawned')\nawait_file({go!r})\ngdb.execute('continue')\n", *WHERE[1][1],
+                     "-lease", 1, "-heartbeat", 0.2, "-launch-timeout", 1, "-n", 4, MPI, env=FORK)
+        seen = d.wait_said(1)[0]
+        if signo:
+            os.kill(seen["pid"], signo)
+        time.sleep(0.5 if signo else 4)      # an event cannot show that nothing comes
+        same({stat(x["pid"])[0] for x in seen["table"]}, {"T"}, "ranks are held on")
+        write_file(go, "")
+        d.finish()
+        if signo:
+            need("SIGTERM" in d.text() and "exited" not in d.text(), "it ends by the signal", d.text())
+        else:
+            ended_with(d, 0)
+
+
 HELD = [(f"{how}, {what}", how, options) for how in ("-stop-on-exec", "-stop-in-init")
-        for what, options in (("here", ()), ("on hosts", ("-launcher", "fork", "-hosts", "a,b")))]
+        for what, options in WHERE]
 
 
 @rows([(f"T13: unmodified programs are held until a tool resumes them: {what}", *more)

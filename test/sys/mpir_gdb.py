@@ -6,6 +6,7 @@ its own is a line of JSON behind "MPIR "."""
 import json
 import os
 import struct
+import time
 
 import gdb                                              # noqa: pylint: disable=import-error
 
@@ -47,7 +48,7 @@ def say(**what):
 
 
 def see(where):
-    say(where=where, state=number("MPIR_debug_state"), table=table(),
+    say(where=where, pid=gdb.selected_inferior().pid, state=number("MPIR_debug_state"), table=table(),
         jobid=text(number("totalview_jobid", "long")),
         abort=text(number("MPIR_debug_abort_string", "long")))
 
@@ -84,6 +85,12 @@ def fifo():
     path = text(int(gdb.parse_and_eval("(long)&MPIR_attach_fifo")))
     with open(path, "wb", buffering=0) as f:
         f.write(b"\1")
+
+
+def await_file(path):
+    """Stay here, with the launcher stopped."""
+    while not os.path.exists(path):
+        time.sleep(0.02)
 
 
 def alive():
