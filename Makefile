@@ -186,7 +186,7 @@ $B/test/sim/sim: $(patsubst %.c,$B/%.o,$(sim_src))
 
 fuzzers  = $(patsubst test/fuzz/fuzz_%.c,%,$(wildcard test/fuzz/fuzz_*.c))
 fuzzruns = $(fuzzers:%=$B/test/fuzz/run_%)
-systests = $(filter-out %/lib.py %/rawpmi.py %/spawnlib.py %/pmixlib.py %/hooklib.py %/mpir_gdb.py,$(wildcard test/sys/*.py))
+systests = $(filter-out %/lib.py %/rawpmi.py %/spawnlib.py %/pmixlib.py %/hooklib.py %/mpir_gdb.py %/mpirlib.py,$(wildcard test/sys/*.py))
 
 CHECKS   = test/torture/quick test/differential/quick test/sim/quick test/requirements
 

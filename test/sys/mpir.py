@@ -5,69 +5,21 @@ T1 to T11 are the tests of this name in the list of what tools need."""
 
 import concurrent.futures
 import json
-import shutil
 import time
 
-from lib import *
+from mpirlib import *
 from pmixlib import tools_socket
 
 CHORE = prog("chore")
 MPI = prog("mpi_ranks")
 SLURM = prog("slurm_all")
-STRIPPED = os.path.join(B, "test", "sys-progs", "mpiexec_lite.stripped")
 SCRIPT = os.path.join(B, "test", "sys-progs", "mpir.sh")
-SH = ("/bin/sh", "-c")
 WHERE = [("here", ()), ("on hosts", ("-launcher", "fork", "-hosts", "a,b"))]
-FORK = {"HYDRA_LAUNCHER_AUTOFORK": "0"}
 SYMBOLS = {"MPIR_Breakpoint", "MPIR_acquired_pre_main", "MPIR_being_debugged",
            "MPIR_debug_abort_string", "MPIR_debug_state", "MPIR_i_am_starter",
            "MPIR_ignore_queues", "MPIR_partial_attach_ok", "MPIR_proctable",
            "MPIR_proctable_size", "MPIR_executable_path", "MPIR_server_arguments",
            "MPIR_attach_fifo", "totalview_jobid", "mpiexec_lite_is_starter"}
-
-
-class Debugger:
-    """gdb -batch that runs these lines of Python, on a launcher or attached to one."""
-
-    def __init__(self, code, *words, attach=None, env=None):
-        self.mark = new_mark()
-        script = os.path.join(tmp(), f"{self.mark}.py")
-        write_file(script, f"import sys; sys.path.insert(0, {SYS!r})\nsys.dont_write_bytecode = True\n"
-                           "from mpir_gdb import *\nprepare()\n" + code)
-        what = ["-p", str(attach)] if attach else ["--args", STRIPPED, *map(str, words)]
-        self.out = tempfile.TemporaryFile()
-        self.popen = subprocess.Popen(
-            ["gdb", "-nx", "-batch", "-x", script, *what], stdin=subprocess.DEVNULL,
-            stdout=self.out, stderr=subprocess.STDOUT, start_new_session=True,
-            env=environment(self.mark, env))
-
-    def text(self):
-        return os.pread(self.out.fileno(), 1 << 20, 0).decode(errors="replace")
-
-    def said(self):
-        return [json.loads(line[5:]) for line in self.text().splitlines()
-                if line.startswith("MPIR ")]
-
-    def wait_said(self, count):
-        wait_for(lambda: len(self.said()) >= count or self.popen.poll() is not None,
-                 f"{count} things said by gdb ({self.text()[-2000:]})")
-        need(len(self.said()) >= count, "gdb ended too early", self.text())
-        return self.said()
-
-    def finish(self, clean=True):
-        try:
-            self.popen.wait(LIMIT)
-        except subprocess.TimeoutExpired:
-            kill_marked(self.mark)
-            raise Wrong("gdb still runs\n" + self.text()) from None
-        if clean:
-            nothing_left(self.mark)
-        return self.said()
-
-
-def ended_with(d, status):
-    how = "exited normally" if not status else f"exited with code {status:02o}"
-    need(how in d.text(), f"the launcher {how}", d.text())
 
 
 @test("T1, R3: the stripped launcher has the symbols, and no other")
@@ -381,7 +333,6 @@ def ended_while_held(how, signo):
     same(job.finish().status, 128 + signo, "status")
 
 
-shutil.copy(LAUNCHER, STRIPPED)
-subprocess.run(["strip", "--strip-all", STRIPPED], check=True)
+strip()
 write_file(SCRIPT, "#!/bin/sh\nexit 0\n", 0o755)
 main(2)
