@@ -180,13 +180,17 @@ def attach_fifo():
     same(job.finish().status, 143, "status")
 
 
-@test("T8: an abort stops the launcher once more, and says why")
-def aborted():
+@rows([(f"T8: an abort stops the launcher once more, and says why, {what}", options)
+       for what, options in WHERE])
+def aborted(options):
     d = Debugger("launch()\nsee('spawned')\ngdb.execute('continue')\nsee('aborting')\n"
-                 "gdb.execute('continue')\n", "-n", 2, SLURM, "abort", 3)
+                 "gdb.execute('continue')\n", *options, "-n", 2, SLURM, "abort", 3,
+                 env=FORK if options else None)
     said = d.finish()
     same([x["state"] for x in said], [1, 2], f"states: {d.text()}")
     need(said[1]["abort"], "a text", said[1])
+    same([x["pid"] for x in said[1]["table"]], [x["pid"] for x in said[0]["table"]], "the same table")
+    ended_with(d, 3)
 
 
 @rows([(f"T11, R11: {whom} SIGKILLed while ranks are held: nothing is left", whom)

@@ -47,10 +47,11 @@ def say(**what):
     print("MPIR " + json.dumps(what), flush=True)
 
 
-def see(where):
-    say(where=where, pid=gdb.selected_inferior().pid, state=number("MPIR_debug_state"), table=table(),
-        jobid=text(number("totalview_jobid", "long")),
-        abort=text(number("MPIR_debug_abort_string", "long")))
+def see(where, ours=True):
+    """ours: with what not every launcher has."""
+    more = {"jobid": text(number("totalview_jobid", "long")),
+            "abort": text(number("MPIR_debug_abort_string", "long"))} if ours else {}
+    say(where=where, pid=gdb.selected_inferior().pid, state=number("MPIR_debug_state"), table=table(), **more)
 
 
 def prepare():
@@ -60,8 +61,12 @@ def prepare():
         gdb.execute(line)
 
 
-def launch(*daemons):
+def launch(*daemons, library=None):
+    """Up to the breakpoint.  library: symbols are there once it is loaded."""
     gdb.execute("starti")
+    if library:
+        gdb.execute(f"catch load {library}")
+        gdb.execute("continue")
     if daemons:
         want_daemons(*daemons)
     gdb.execute(f"set {FLAG} = 1")

@@ -2,6 +2,7 @@
 it runs)."""
 
 import json
+import shutil
 import subprocess
 import tempfile
 
@@ -13,10 +14,13 @@ FORK = {"HYDRA_LAUNCHER_AUTOFORK": "0"}
 
 
 def strip():
-    """The launcher without its symbols; once, before tests run."""
+    """The launcher without its symbols, before tests run; other test files use it too."""
+    new = f"{STRIPPED}.{os.getpid()}"
+    if os.path.exists(STRIPPED) and os.path.getmtime(STRIPPED) > os.path.getmtime(LAUNCHER):
+        return
     os.makedirs(os.path.dirname(STRIPPED), exist_ok=True)
-    subprocess.run(["strip", "--strip-all", "-o", STRIPPED + ".new", LAUNCHER], check=True)
-    os.rename(STRIPPED + ".new", STRIPPED)
+    subprocess.run(["strip", "--strip-all", "-o", new, LAUNCHER], check=True)
+    os.rename(new, STRIPPED)
 
 
 class Debugger:
