@@ -190,7 +190,7 @@ def aborted(options):
     same([x["state"] for x in said], [1, 2], f"states: {d.text()}")
     need(said[1]["abort"], "a text", said[1])
     same([x["pid"] for x in said[1]["table"]], [x["pid"] for x in said[0]["table"]], "the same table")
-    ended_with(d, 3)
+    ended_with(d, 1)
 
 
 @rows([(f"T11, R11: {whom} SIGKILLed while ranks are held: nothing is left", whom)
