@@ -268,6 +268,7 @@ bench: all $B/test/sim/sim $B/test/bench/layer
 	@test/bench/run $B
 	@test/bench/ssh $B
 	@test/bench/layer_run $B
+	@test/bench/tools $B
 	@$B/test/sim/sim --table
 torture: all ; @test/torture/run
 differential: all ; @test/differential/run

@@ -44,12 +44,12 @@ static void on_time(struct ev_loop *loop, ev_timer *w, int revents)
     open_socket(w->data);
 }
 
-/* A short job is over before it costs anything. */
+/* A short job is over before it costs anything; one whose ranks are held waits for a tool. */
 void root_tools_open(struct root *r)
 {
     if (r->plan->no_tools)
         return;
-    ev_timer_init(&r->open_tools, on_time, TOOLS_AFTER, 0.);
+    ev_timer_init(&r->open_tools, on_time, r->plan->hold == HOLD_NONE ? TOOLS_AFTER : 0., 0.);
     r->open_tools.data = r;
     ev_timer_start(r->loop, &r->open_tools);
 }
