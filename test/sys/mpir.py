@@ -80,11 +80,12 @@ def many():
     ended_with(d, 0)
 
 
-@test("T4: a rank that somebody traces is his; the others go on")
-def traced():
+@rows([(f"T4: a rank that somebody traces is his; the others go on, {what}", options)
+       for what, options in WHERE])
+def traced(options):
     code = (f"launch()\nsee('spawned')\nawait_file({os.path.join(tmp(), 'traced')!r})\n"
             "gdb.execute('continue')\n")
-    d = Debugger(code, "-n", 2, *SH, "echo went $PMI_RANK")
+    d = Debugger(code, *options, "-n", 2, *SH, "echo went $PMI_RANK", env=FORK if options else None)
     pid = d.wait_said(1)[0]["table"][0]["pid"]
     go = os.path.join(tmp(), "go-on")
     one = Debugger(f"say(at='rank')\nawait_file({go!r})\ngdb.execute('detach')\n", attach=pid)

@@ -105,6 +105,23 @@ def environment():
                         "LD_LIBRARY_PATH=/pre fix/lib" + (":" + libs if libs else "")]), "lines")
 
 
+@places("R23-22: a library that is preloaded is in every rank, once, and in no server")
+def preloaded(options):
+    library = prog("preload_says")
+    ranks = Ranks(*options, "-n", 3)
+    tool = Tool(ranks.job)
+    started(tool, app("/bin/sleep", "600", n=3), infos=[envar("pmix.envar.prepnd", "LD_PRELOAD", library, ":")])
+    ranks.job.wait_text("loaded by", 3)
+    lines = sorted(ranks.job.text().decode().splitlines())
+    pids = [int(x.split()[-1]) for x in lines]
+    same(lines, [f"loaded by {i} in {p}" for i, p in enumerate(pids)], "once in each")
+    same({p for p in left(ranks.job.mark) if library.encode() in proc_bytes(p, "maps")}, set(pids),
+         "processes that have it")
+    for p in pids:
+        os.kill(p, 15)
+    ranks.finish()
+
+
 @test("PMIX_HOST and PMIX_HOSTFILE say where, new hosts too")
 def hosts():
     ranks = Ranks(*PLACES[1][1], "-n", 2)
