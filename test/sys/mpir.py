@@ -133,9 +133,12 @@ DAEMON = ("import os, sys\nprint('daemon', os.environ['PMI_RANK'], os.environ['P
 def daemons():
     script = os.path.join(tmp(), "daemon.py")
     write_file(script, "#!/usr/bin/env python3\n" + DAEMON, 0o755)
-    d = Debugger(f"launch({script!r}, *{WORDS})\nsee('spawned')\ngdb.execute('continue')\n",
+    go = os.path.join(tmp(), "go")
+    d = Debugger(f"launch({script!r}, *{WORDS})\nsee('spawned')\nawait_file({go!r})\ngdb.execute('continue')\n",
                  "-launcher", "fork", "-hosts", "a,b,c", "-n", 5, "-ppn", 2, *SH,
                  "echo rank $PMI_RANK of $PMI_SIZE", env={"HYDRA_LAUNCHER_AUTOFORK": "0", "HERE": "there"})
+    wait_for(lambda: d.text().count("daemon ") >= 3, "three daemons")
+    write_file(go, "")
     said = d.finish()                    # that it comes back shows that they end with the job
     same((len(said), len(said[0]["table"])), (1, 5), "the table")
     same({x["now"][0] for x in said[0]["table"]}, {"T"}, "ranks are held meanwhile")

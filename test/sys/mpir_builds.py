@@ -40,14 +40,17 @@ def built(*words):
 
 def debug(launcher):
     """All that a debugger does with it."""
-    d = Debugger("launch('/bin/echo', 'a daemon')\nsee('spawned')\ngdb.execute('continue')\nsee('aborting')\n"
-                 "gdb.execute('continue')\n", "-n", 2, ABORTS, "abort", 3, launcher=launcher)
+    go = os.path.join(tmp(), "go")
+    d = Debugger(f"launch('/bin/echo', 'a daemon')\nsee('spawned')\nawait_file({go!r})\ngdb.execute('continue')\n"
+                 "see('aborting')\ngdb.execute('continue')\n", "-n", 2, ABORTS, "abort", 3, launcher=launcher)
+    wait_for(lambda: "a daemon" in d.text() or d.popen.poll() is not None, "its daemon runs")
+    write_file(go, "")
     spawned, aborting = d.finish()
     same([(x["program"], x["now"]) for x in spawned["table"]],
          [(os.path.realpath(ABORTS), ["T", 0, os.path.realpath(ABORTS)])] * 2, "the table")
     need(spawned["jobid"], "the job's name", spawned)
     need(aborting["state"] == 2 and aborting["abort"], "why it aborts", aborting)
-    need("a daemon" in d.text(), "its daemon has run", d.text())
+    need("a daemon" in d.text(), "it had a daemon", d.text())
 
 
 BUILDS = [("-O2", "CC=gcc", "CFLAGS=-O2"), ("-O3 and link-time optimization", "CC=gcc", "CFLAGS=-O3 -flto"),
