@@ -285,11 +285,11 @@ def stays():
     for signo in (0, signal.SIGTERM):
         go = os.path.join(tmp(), f"go{signo}")
         d = Debugger(f"launch()\nsee('spawned')\nawait_file({go!r})\ngdb.execute('continue')\n", *WHERE[1][1],
-                     "-lease", 1, "-heartbeat", 0.2, "-launch-timeout", 1, "-n", 4, MPI, env=FORK)
+                     "-lease", 2, "-heartbeat", 0.2, "-launch-timeout", 2, "-n", 4, MPI, env=FORK)
         seen = d.wait_said(1)[0]
         if signo:
             os.kill(seen["pid"], signo)
-        time.sleep(0.5 if signo else 4)      # an event cannot show that nothing comes
+        time.sleep(0.5 if signo else 5)      # an event cannot show that nothing comes
         same({stat(x["pid"])[0] for x in seen["table"]}, {"T"}, "ranks are held on")
         write_file(go, "")
         d.finish()

@@ -317,7 +317,7 @@ MISSING = [(f"T15: who is missing at a fence, and where it is instead, {how}, {w
 
 @rows(MISSING)
 def missing(how, options):
-    late = [] if how == "by SIGQUIT" else ["-timeout", 3]
+    late = [] if how == "by SIGQUIT" else ["-timeout", 5]
     ranks = Ranks(*options, *late, "-n", 4)
     for i in (0, 1, 3):
         ranks[i].send("kvs-fence")
