@@ -23,6 +23,11 @@ def strip():
     os.rename(new, STRIPPED)
 
 
+def sanitizer(option):
+    """ASAN_OPTIONS with one more; it looks for leaks by ptrace, which is the debugger's here."""
+    return ":".join(x for x in (os.environ.get("ASAN_OPTIONS"), option) if x)
+
+
 class Debugger:
     """gdb -batch that runs these lines of Python, on a launcher or attached to one."""
 
@@ -37,7 +42,7 @@ class Debugger:
         self.popen = subprocess.Popen(
             ["gdb", "-nx", "-batch", "-x", script, *what], stdin=subprocess.DEVNULL,
             stdout=self.out, stderr=subprocess.STDOUT, start_new_session=True,
-            env=environment(self.mark, env))
+            env=environment(self.mark, {**(env or {}), "ASAN_OPTIONS": sanitizer("detect_leaks=0")}))
 
     def text(self):
         return os.pread(self.out.fileno(), 1 << 20, 0).decode(errors="replace")

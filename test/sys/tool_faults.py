@@ -15,6 +15,9 @@ JOB_END, TERMINATED, BY_SIG, BY_CMD, NODE_DOWN, LOST = -145, -201, -402, -400, -
 BOTH = (signal.SIGSEGV, signal.SIGKILL)
 
 
+os.environ["ASAN_OPTIONS"] = sanitizer("handle_segv=0")          # they die as they do without
+
+
 class Watched:
     """A job of four ranks on two hosts, or of another debugger, and a tool that hears of it."""
 
