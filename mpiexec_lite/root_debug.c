@@ -4,6 +4,7 @@
 #include "mpiexec_lite/root_impl.h"
 
 #include "mpiexec_lite/node_runs.h"
+#include "mpiexec_lite/shown.h"
 #include "pmix_ext/survey.h"
 
 /* Who attaches to a launcher finds the table there; a job that is over before this costs
@@ -158,10 +159,16 @@ void root_debug_end(struct root *r)
             launch_end(&j->launch, root_now(r), 0);
 }
 
+/* A debugger shows it on a terminal: a rank's words are made safe for that. */
 void root_debug_aborted(struct root_job *j, const char *text)
 {
-    if (!j->number && j->root->plan->debugged)
-        control_send_abort(&j->root->control, text);
+    struct buf safe = BUF_INIT;
+
+    if (j->number || !j->root->plan->debugged)
+        return;
+    buf_shown(&safe, text ? text : "");
+    control_send_abort(&j->root->control, safe.failed ? "" : buf_bytes(&safe));
+    buf_clear(&safe);
 }
 
 void root_debug_clear(struct root *r)

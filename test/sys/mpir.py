@@ -192,7 +192,7 @@ def aborted(options):
                  env=FORK if options else None)
     said = d.finish()
     same([x["state"] for x in said], [1, 2], f"states: {d.text()}")
-    need(said[1]["abort"], "a text", said[1])
+    same(said[1]["abort"], "a reason;with=all\\x1B[31m", "why, safe for a terminal")
     same([x["pid"] for x in said[1]["table"]], [x["pid"] for x in said[0]["table"]], "the same table")
     ended_with(d, 1)
 
