@@ -5,6 +5,7 @@ T1 to T11 are the tests of this name in the list of what tools need."""
 
 import concurrent.futures
 import json
+import re
 import time
 
 from mpirlib import *
@@ -149,12 +150,14 @@ def daemons():
     ended_with(d, 0)
 
 
-@test("T7: a daemon that cannot be started is told of, and the debugger goes on without")
-def no_daemons():
-    d = Debugger("launch('/nowhere/daemon')\nsee('spawned')\ngdb.execute('continue')\n", "-n", 2, *SH,
-                 "exit 3")
+@rows([(f"T7: a daemon that cannot be started is told of, and the debugger goes on without, {what}", options)
+       for what, options in WHERE])
+def no_daemons(options):
+    d = Debugger("launch('/nowhere/daemon')\nsee('spawned')\ngdb.execute('continue')\n", *options, "-n", 2,
+                 *SH, "exit 3", env=FORK if options else None)
     same([x["state"] for x in d.finish()], [1], d.text())
-    need("daemons were not started: " in d.text() and "/nowhere/daemon" in d.text(), "why", d.text())
+    where = "[ab]: cannot start rank . " if options else "/nowhere/daemon: "
+    need(re.search(rf"daemons were not started: {where}.*No such file", d.text()), "why, and where", d.text())
     ended_with(d, 3)
 
 
