@@ -196,15 +196,15 @@ static void root_daemons(void *host)
 
 static void on_fifo(struct ev_loop *loop, ev_io *w, int revents)
 {
+    struct front *f = w->data;
     char bytes[64];
 
     (void)loop;
     (void)revents;
-    if (read(w->fd, bytes, sizeof bytes) > 0)
-        start_daemons(w->data);
+    if (read(w->fd, bytes, sizeof bytes) > 0 && f->ranks && f->rows == f->ranks)
+        start_daemons(f);                /* else they are when the table is there */
 }
 
-/* From now on debuggers may attach. */
 static void open_fifo(struct front *f)
 {
     f->fifo = mpir_attach_fifo();
@@ -228,8 +228,6 @@ static void root_row(void *host, const struct control_row *row)
         ask_rows(f);
     if (f->rows < f->ranks)
         return;
-    if (f->fifo < 0)
-        open_fifo(f);
     if (!start_daemons(f))
         tell_debugger(f);
 }
@@ -369,6 +367,7 @@ static void watch(struct front *f)
         f->patience.data = f;
     ev_io_start(f->loop, &f->on_signals);
     ev_io_start(f->loop, &f->on_control);
+    open_fifo(f);
 }
 
 /* How the root's end reads as the exit status of the launcher. */

@@ -226,7 +226,8 @@ class Tool:
     def __init__(self, job):
         pid = getattr(job, "pid", job)
         self.words = [os.path.join(B, "bin", "pmix_tool"), "--pid", str(pid)]
-        tools_socket(pid)
+        entry = tools_socket(pid)[:-2]
+        wait_for(lambda: os.path.exists(entry), "its entry")
 
     def run(self, *words):
         r = subprocess.run([*self.words, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
