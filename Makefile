@@ -189,7 +189,7 @@ $B/test/sim/sim: $(patsubst %.c,$B/%.o,$(sim_src))
 
 fuzzers  = $(patsubst test/fuzz/fuzz_%.c,%,$(wildcard test/fuzz/fuzz_*.c))
 fuzzruns = $(fuzzers:%=$B/test/fuzz/run_%)
-systests = $(filter-out %/lib.py %/rawpmi.py %/spawnlib.py %/pmixlib.py %/hooklib.py %/mpir_gdb.py,$(wildcard test/sys/*.py))
+systests = $(filter-out %/lib.py %/rawpmi.py %/spawnlib.py %/pmixlib.py %/hooklib.py %/mpir_gdb.py %/mpirlib.py,$(wildcard test/sys/*.py))
 
 CHECKS   = test/torture/quick test/differential/quick test/sim/quick test/requirements
 
@@ -271,6 +271,7 @@ bench: all $B/test/sim/sim $B/test/bench/layer
 	@test/bench/run $B
 	@test/bench/ssh $B
 	@test/bench/layer_run $B
+	@test/bench/tools $B
 	@$B/test/sim/sim --table
 torture: all ; @test/torture/run
 differential: all ; @test/differential/run

@@ -77,6 +77,17 @@ void control_send_row(struct control *c, const struct control_row *row)
     send_message(c);
 }
 
+int control_send_spawn(struct control *c, const struct spawn_request *want, struct err *e)
+{
+    struct buf out = BUF_INIT;
+    int rc = spawn_write(want, &out, e);
+
+    if (rc == 0)
+        send_all(c, buf_bytes(&out), out.len);
+    buf_clear(&out);
+    return rc;
+}
+
 void control_send_abort(struct control *c, const char *text)
 {
     msg_start(&c->msg, "aborting");
@@ -112,6 +123,17 @@ static int take_row(struct control *c, struct err *e)
     return 0;
 }
 
+static int take_spawn(struct control *c, struct err *e)
+{
+    struct spawn_request want = { 0 };
+    int rc = spawn_read(&want, &c->msg, e);
+
+    if (rc == 0)
+        c->ops->spawn(c->host, &want);
+    spawn_clear(&want);
+    return rc;
+}
+
 /* About the processes of the job, for debuggers.  1: it is none of these. */
 static int act_on_table(struct control *c, struct err *e)
 {
@@ -130,6 +152,10 @@ static int act_on_table(struct control *c, struct err *e)
         return take_row(c, e);
     } else if (!strcmp(cmd, "release") && c->ops->release) {
         c->ops->release(c->host);
+    } else if (!strcmp(cmd, "spawn") && c->ops->spawn) {
+        return take_spawn(c, e);
+    } else if (!strcmp(cmd, "daemons") && c->ops->daemons) {
+        c->ops->daemons(c->host);
     } else if (!strcmp(cmd, "aborting") && c->ops->aborting) {
         c->ops->aborting(c->host, text_of(&c->msg, "text"));
     } else {

@@ -7,11 +7,13 @@
  *                   cmd=stdin-eof;
  *                   cmd=rows;from=R;                which processes the job has, from R on
  *                   cmd=release;                    the ranks that are held may go on
+ *                   cmd=spawn;...                   a program for every node, of a debugger
  *   root -> front   cmd=credit;bytes=N;             that much stdin may come
  *                   cmd=stdin-closed;               nobody reads stdin any more
  *                   cmd=stopped;                    the ranks are stopped (SIGTSTP)
  *                   cmd=table;ranks=N;jobid=J;      all run: rows can be asked for
  *                   cmd=row;rank=R;pid=P;host=H;program=X;  at most CONTROL_ROWS at a time
+ *                   cmd=daemons;                    that runs, or it was told why not
  *                   cmd=aborting;text=T;            the job ends by an abort
  *
  * Root's exit status is the job's.  The end of the stream is the end of the
@@ -19,6 +21,7 @@
 #ifndef MPIEXEC_LITE_CONTROL_H
 #define MPIEXEC_LITE_CONTROL_H
 
+#include "pmi2/spawn.h"
 #include "wire/msg.h"
 
 #include <sys/types.h>
@@ -44,6 +47,8 @@ struct control_ops {                 /* NULL where a side does not take the mess
     void (*stopped)(void *host);
     void (*rows)(void *host, int from);
     void (*release)(void *host);
+    void (*spawn)(void *host, struct spawn_request *want);       /* may take what it holds */
+    void (*daemons)(void *host);
     void (*table)(void *host, int ranks, const char *jobid);
     void (*row)(void *host, const struct control_row *row);
     void (*aborting)(void *host, const char *text);
@@ -70,6 +75,8 @@ int control_read(struct control *c, struct err *e);
 void control_send(struct control *c, const char *cmd, const char *key, long long n);
 void control_send_table(struct control *c, int ranks, const char *jobid);
 void control_send_row(struct control *c, const struct control_row *row);
+/* 0, or -1 and e: it is too long. */
+int  control_send_spawn(struct control *c, const struct spawn_request *want, struct err *e);
 void control_send_abort(struct control *c, const char *text);
 void control_send_input(struct control *c, const char *data, size_t len);
 

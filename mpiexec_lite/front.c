@@ -47,6 +47,10 @@ struct front {
     int             status;          /* its wait status */
     int             ranks, rows;     /* of the table for debuggers, and those that came */
     char            jobid[64];
+    bool            aborting;        /* a debugger was told that the job is */
+    bool            released;        /* the ranks, after it was told of them */
+    int             fifo;            /* owned: it asks for daemons later; -1: none */
+    ev_io           on_fifo;
 };
 
 /* --- stdin ------------------------------------------------------------- */
@@ -162,6 +166,55 @@ static void root_table(void *host, int ranks, const char *jobid)
     ask_rows(f);
 }
 
+/* All are there, and stay stopped while the debugger looks at them. */
+static void tell_debugger(struct front *f)
+{
+    if (!f->aborting)
+        mpir_spawned(f->ranks, f->jobid);        /* a debugger may stop us in it for long */
+    if (f->args->plan->debugged && !f->released)
+        control_send(&f->control, "release", NULL, 0);
+    f->released = true;
+}
+
+/* Whether the debugger wants programs on the nodes, which are to be there before it is told. */
+static bool start_daemons(struct front *f)
+{
+    struct spawn_request want = { 0 };
+    struct err e = { 0 };
+    int rc = mpir_daemons(&want);
+
+    if (rc < 0 || (rc && control_send_spawn(&f->control, &want, &e) < 0))
+        fatal("no memory for a debugger's daemons", 0);
+    spawn_clear(&want);
+    return rc;
+}
+
+static void root_daemons(void *host)
+{
+    tell_debugger(host);
+}
+
+static void on_fifo(struct ev_loop *loop, ev_io *w, int revents)
+{
+    struct front *f = w->data;
+    char bytes[64];
+
+    (void)loop;
+    (void)revents;
+    if (read(w->fd, bytes, sizeof bytes) > 0 && f->ranks && f->rows == f->ranks)
+        start_daemons(f);                /* else they are when the table is there */
+}
+
+static void open_fifo(struct front *f)
+{
+    f->fifo = mpir_attach_fifo();
+    if (f->fifo < 0)
+        return;
+    ev_io_init(&f->on_fifo, on_fifo, f->fifo, EV_READ);
+    f->on_fifo.data = f;
+    ev_io_start(f->loop, &f->on_fifo);
+}
+
 static void root_row(void *host, const struct control_row *row)
 {
     struct front *f = host;
@@ -175,20 +228,20 @@ static void root_row(void *host, const struct control_row *row)
         ask_rows(f);
     if (f->rows < f->ranks)
         return;
-    mpir_spawned(f->ranks, f->jobid);    /* a debugger may stop us in it for long */
-    if (f->args->plan->debugged)
-        control_send(&f->control, "release", NULL, 0);
+    if (!start_daemons(f))
+        tell_debugger(f);
 }
 
 static void root_aborting(void *host, const char *text)
 {
-    (void)host;
+    ((struct front *)host)->aborting = true;
     mpir_aborting(text);
 }
 
 static const struct control_ops control_ops = {
     .credit = root_credit, .input_closed = root_input_closed, .stopped = root_stopped,
     .table = root_table, .row = root_row, .aborting = root_aborting,
+    .daemons = root_daemons,
 };
 
 static void root_ended(struct front *f, int status)
@@ -314,6 +367,7 @@ static void watch(struct front *f)
         f->patience.data = f;
     ev_io_start(f->loop, &f->on_signals);
     ev_io_start(f->loop, &f->on_control);
+    open_fifo(f);
 }
 
 /* How the root's end reads as the exit status of the launcher. */
@@ -351,7 +405,7 @@ static int conclude(struct front *f, int *signo)
 
 int front_run(const struct front_args *args, int *signo)
 {
-    struct front f = { .args = args, .signals = -1, .input_open = args->forward_input,
+    struct front f = { .args = args, .signals = -1, .fifo = -1, .input_open = args->forward_input,
                        .terminal = isatty(STDIN_FILENO) };
     int status = EXIT_LAUNCHER;
 
@@ -371,6 +425,8 @@ int front_run(const struct front_args *args, int *signo)
         status = conclude(&f, signo);
     }
     control_clear(&f.control);
+    if (f.fifo >= 0)
+        close(f.fifo);
     if (f.input != STDIN_FILENO)
         close(f.input);
     if (f.loop)

@@ -5,8 +5,11 @@
  * away (the program is linked with a list of these names). */
 #include "mpiexec_lite/mpir.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SEEN __attribute__((used, visibility("default")))
 
@@ -21,6 +24,8 @@ enum { MPIR_NULL, MPIR_DEBUG_SPAWNED, MPIR_DEBUG_ABORTING };
 extern MPIR_PROCDESC *MPIR_proctable;
 extern int MPIR_proctable_size;
 extern volatile int MPIR_being_debugged, MPIR_debug_state;
+extern volatile char MPIR_executable_path[256], MPIR_server_arguments[1024];
+extern char MPIR_attach_fifo[256];
 extern char *MPIR_debug_abort_string, *totalview_jobid;
 extern const int MPIR_i_am_starter, MPIR_partial_attach_ok, MPIR_acquired_pre_main,
                  MPIR_ignore_queues, mpiexec_lite_is_starter;
@@ -32,6 +37,9 @@ SEEN volatile int   MPIR_being_debugged;
 SEEN volatile int   MPIR_debug_state = MPIR_NULL;
 SEEN char          *MPIR_debug_abort_string;
 SEEN char          *totalview_jobid;
+/* A program for every node, and its arguments: each ends with NUL, and an empty one ends them. */
+SEEN volatile char  MPIR_executable_path[256], MPIR_server_arguments[1024];
+SEEN char           MPIR_attach_fifo[256];
 /* Only that they are there counts: we are no rank; ranks nobody attaches to go on with us;
  * ranks are held before their main; message queues are the MPI library's matter. */
 SEEN const int      MPIR_i_am_starter = 1, MPIR_partial_attach_ok = 1,
@@ -76,6 +84,38 @@ int mpir_add(int rank, const char *host, const char *program, pid_t pid)
     x->executable_name = shared(before ? before->executable_name : NULL, program);
     x->pid = (int)pid;
     return x->host_name && x->executable_name ? 0 : -1;
+}
+
+/* What the tool writes may lack its end. */
+int mpir_daemons(struct spawn_request *want)
+{
+    char path[sizeof MPIR_executable_path + 1] = "", args[sizeof MPIR_server_arguments + 1] = "";
+    struct spawn_command *c;
+
+    for (size_t i = 0; i < sizeof MPIR_executable_path; i++)
+        path[i] = MPIR_executable_path[i];
+    for (size_t i = 0; i < sizeof MPIR_server_arguments; i++)
+        args[i] = MPIR_server_arguments[i];
+    if (!*path)
+        return 0;
+    c = spawn_add_command(want);
+    if (!c || !(c->program = strdup(path)))
+        return -1;
+    c->procs = 1;
+    for (const char *at = args; *at; at += strlen(at) + 1)
+        if (spawn_add_arg(c, at) < 0)
+            return -1;
+    return 1;
+}
+
+int mpir_attach_fifo(void)
+{
+    int fd[2];
+
+    if (pipe2(fd, O_CLOEXEC | O_NONBLOCK) < 0)
+        return -1;
+    snprintf(MPIR_attach_fifo, sizeof MPIR_attach_fifo, "/proc/%d/fd/%d", (int)getpid(), fd[1]);
+    return fd[0];
 }
 
 static void stop_at(int state)

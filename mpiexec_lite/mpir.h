@@ -7,6 +7,8 @@
 #ifndef MPIEXEC_LITE_MPIR_H
 #define MPIEXEC_LITE_MPIR_H
 
+#include "pmi2/spawn.h"
+
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -20,6 +22,13 @@ int  mpir_add(int rank, const char *host, const char *program, pid_t pid);
 /* All size of them are there, of a job of this name: tell the debugger, if there is one.  Comes back when
  * it lets us go on. */
 void mpir_spawned(int size, const char *jobid);
+/* The program that the debugger wants on every node of the job, as a command of one process.  1; 0: it
+ * wants none; -1: no memory.  want is to be cleared either way. */
+int  mpir_daemons(struct spawn_request *want);
+/* A debugger that has attached wants such programs as well when a byte comes from this descriptor: a pipe
+ * whose other end it finds under /proc (MPIR_attach_fifo), so that nothing is left in any folder.  -1:
+ * there can be none. */
+int  mpir_attach_fifo(void);
 /* The job is aborting, as text says. */
 void mpir_aborting(const char *text);
 

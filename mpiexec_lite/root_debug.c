@@ -1,8 +1,10 @@
 /* root_debug.c - what a debugger of the launcher wants to know: which processes the job of
  * the command line has.  The front end asks for them row by row, as it may be stopped at any
- * moment; and it says when those that are held may go on. */
+ * moment; and it says when those that are held may go on.  And its daemons, one on each host. */
 #include "mpiexec_lite/root_impl.h"
 
+#include "mpiexec_lite/node_runs.h"
+#include "mpiexec_lite/shown.h"
 #include "pmix_ext/survey.h"
 
 /* Who attaches to a launcher finds the table there; a job that is over before this costs
@@ -88,10 +90,64 @@ void root_debug_release(void *host)
         root_hold_release(r->main, -1);
 }
 
+/* --- a program of the debugger on each host ------------------------------ */
+
+/* It has been started, or cannot be: the debugger goes on either way. */
+static void told(void *who, const char *jobid, const int *codes, size_t n, const struct err *why)
+{
+    struct root *r = who;
+
+    (void)codes;
+    (void)n;
+    r->daemons_asked = NULL;
+    if (!jobid)
+        root_tell(r, "the debugger's daemons were not started: %s", why ? why->text : "");
+    control_send(&r->control, "daemons", NULL, 0);
+}
+
+/* One on every host where the job has ranks, as tools' daemons are (root_daemons.c). */
+static int place_daemons(const struct root *r, struct spawn_command *c, struct err *e)
+{
+    const struct placement *place = &r->main->bundle.place;
+    struct node_runs by_node;
+    struct buf nodes = BUF_INIT;
+    int rc = node_runs_init(&by_node, place, r->plan->nhosts);
+
+    c->procs = 0;
+    for (size_t i = 0; rc == 0 && i < r->plan->nhosts; i++)
+        if (node_ranks(&by_node, place, i))
+            buf_printf(&nodes, c->procs++ ? ",%zu" : "%zu", i);
+    node_runs_clear(&by_node);
+    if (rc < 0 || nodes.failed || spawn_add_info(c, "place", buf_bytes(&nodes)) < 0 ||
+        spawn_add_info(c, "daemons", r->jobid) < 0 || spawn_add_info(c, "bind", "none") < 0)
+        rc = err_set(e, ERR_NOMEM, "no memory");
+    buf_clear(&nodes);
+    return rc;
+}
+
+void root_debug_spawn(void *host, struct spawn_request *want)
+{
+    struct root *r = host;
+    struct spawn_call call = { .rank = -1, .told = told, .who = r };
+    struct err e = { 0 };
+
+    if (r->daemons_asked)
+        return;
+    if (!r->main || place_daemons(r, &want->commands[0], &e) < 0 ||
+        !(r->daemons_asked = spawn_ask_for(r->node.server, &call, want, &e)))
+        told(r, NULL, NULL, 0, &e);
+}
+
+/* A debugger shows it on a terminal: a rank's words are made safe for that. */
 void root_debug_aborted(struct root_job *j, const char *text)
 {
-    if (!j->number && j->root->plan->debugged)
-        control_send_abort(&j->root->control, text);
+    struct buf safe = BUF_INIT;
+
+    if (j->number || !j->root->plan->debugged)
+        return;
+    buf_shown(&safe, text ? text : "");
+    control_send_abort(&j->root->control, safe.failed ? "" : buf_bytes(&safe));
+    buf_clear(&safe);
 }
 
 void root_debug_clear(struct root *r)

@@ -138,6 +138,7 @@ struct root {
     ev_timer          open_tools;        /* it is to be */
     struct survey    *processes;         /* owned: of the main job, for debuggers; or NULL */
     ev_timer          list_processes;    /* it is to be made */
+    struct spawn     *daemons_asked;     /* programs of a debugger, one a host; NULL: none */
     struct tool_streams streams; /* tools of other nodes */
     struct last_wait {           /* for tools, at the end: when it began, 0: not yet; when */
         double began, moved;     /* they took something last, and the bytes left since */
@@ -280,6 +281,7 @@ double root_daemons_step(struct root_job *d, double now);
 void root_debug_launched(struct root_job *j);    /* all of it has been started */
 void root_debug_rows(void *host, int from);      /* for control_ops */
 void root_debug_release(void *host);
+void root_debug_spawn(void *host, struct spawn_request *want);
 void root_debug_aborted(struct root_job *j, const char *text);
 void root_debug_clear(struct root *r);           /* before the extended commands */
 

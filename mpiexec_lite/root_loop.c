@@ -249,6 +249,7 @@ static void control_input_end(void *host)
 const struct control_ops root_control_ops = {
     .signal = control_signal, .input = control_input, .input_end = control_input_end,
     .rows = root_debug_rows, .release = root_debug_release,
+    .spawn = root_debug_spawn,
 };
 
 static void on_control(struct ev_loop *loop, ev_io *w, int revents)

@@ -106,7 +106,8 @@ void root_new_failed(struct root_job *j, double now, int rank, const char *step,
     struct err why = { 0 };
 
     err_set(&why, strncmp(step, "chdir", 5) ? ERR_OTHER : ERR_INVALID_ARG,
-            "cannot start rank %d (%s): %s: %s", rank, crew_program(&j->crew, rank), step, strerror(errnum));
+            "%s: cannot start rank %d (%s): %s: %s", j->launch.hostname(j->launch.host, rank), rank,
+            crew_program(&j->crew, rank), step, strerror(errnum));
     root_say(j->root, 1, "job %d: %s", j->number, why.text);
     note_missing(j, &why);
     set_codes(j, rank, errnum);

@@ -5,6 +5,7 @@
 #include "pmix_ext/calltree.h"
 #include "pmix_ext/survey.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* s: how long nodes have to answer; a little more than a node's own stacks may take. */
@@ -39,6 +40,61 @@ static void tell_tree(struct root_job *j, const char *head, struct calltree *t)
     buf_clear(&text);
 }
 
+/* A fence of all ranks of a job. */
+static bool is_whole(const char *command)
+{
+    return !strcmp(command, "kvs-fence") || !strcmp(command, "barrier_in");
+}
+
+/* "rank 3", "ranks 0-2,4"; of those that are not there, if so wanted. */
+static void add_ranks(const struct calltree *t, const struct call *c, bool others, struct buf *out)
+{
+    size_t bytes = (size_t)t->size / 8 + 1;
+    unsigned char *ranks = malloc(bytes);
+    int n = others ? t->size - c->count : c->count;
+
+    for (size_t i = 0; ranks && i < bytes; i++)
+        ranks[i] = 0;
+    for (int i = 0; ranks && i < t->size; i++)
+        if (!(c->ranks[i / 8] >> i % 8 & 1) == others)
+            ranks[i / 8] |= (unsigned char)(1 << i % 8);
+    buf_printf(out, n == 1 ? "rank " : "ranks ");
+    if (ranks)
+        calltree_ranks(t, ranks, out);
+    free(ranks);
+}
+
+/* Who waits in a command; and for whom, if it is one that all are to come to. */
+static void tell_wait(struct root_job *j, const struct calltree *t, const struct call *c)
+{
+    struct buf text = BUF_INIT;
+
+    add_ranks(t, c, false, &text);
+    buf_printf(&text, c->count == 1 ? " waits" : " wait");
+    if (is_whole(c->name) && c->count < t->size) {
+        buf_printf(&text, " for ");
+        add_ranks(t, c, true, &text);
+    }
+    if (!text.failed)
+        root_tell(j->root, "%s%s: %s", root_job_name(j).text, c->name, buf_bytes(&text));
+    buf_clear(&text);
+}
+
+static void tell_waits(struct root_job *j, const struct survey *s)
+{
+    struct calltree t;
+
+    if (calltree_init(&t, s->size, true) < 0)
+        return;
+    for (int i = 0; s->usage && i < s->size; i++)
+        if (*s->usage[i].op)
+            calltree_add(&t, i, s->usage[i].op, strlen(s->usage[i].op));
+    calltree_sort(&t);
+    for (size_t i = 0; i < t.root.n; i++)
+        tell_wait(j, &t, t.root.below[i]);
+    calltree_clear(&t);
+}
+
 static void show(struct root_job *j, const struct survey *s)
 {
     struct calltree stacks, missing;
@@ -67,6 +123,7 @@ static void done(void *who)
 {
     struct root_job *j = who;
 
+    tell_waits(j, j->stacks);
     show(j, j->stacks);
     root_stacks_drop(j);
     if (j->launch.deadline > 0 && j->reported)
@@ -82,7 +139,7 @@ static bool begin(struct root_job *j)
 
     for (size_t i = 0; !j->stacks && r->ext && root_facts.job(r, i, &job); i++)
         if (job.of == j)
-            j->stacks = survey_new(r->ext, &job, -1, FACT_STACKS, LIMIT, done, j, &e);
+            j->stacks = survey_new(r->ext, &job, -1, FACT_STACKS | FACT_USAGE, LIMIT, done, j, &e);
     if (j->stacks && j->stacks->over)
         root_stacks_drop(j);
     return j->stacks;

@@ -50,11 +50,7 @@ void root_tools_open(struct root *r)
 {
     if (r->plan->no_tools)
         return;
-    if (r->plan->hold != HOLD_NONE) {
-        open_socket(r);
-        return;
-    }
-    ev_timer_init(&r->open_tools, on_time, TOOLS_AFTER, 0.);
+    ev_timer_init(&r->open_tools, on_time, r->plan->hold == HOLD_NONE ? TOOLS_AFTER : 0., 0.);
     r->open_tools.data = r;
     ev_timer_start(r->loop, &r->open_tools);
 }

@@ -420,21 +420,6 @@ void spawns_free(struct server *s);
 /* That job, or that server below, is gone (NULL: none). */
 void spawns_forget(struct server *s, const struct job *j, const struct peer *p);
 void blocks_free(struct blocks *b);      /* NULL is fine */
-/* A spawn that the layer asks for: of a rank, or (parent NULL) of a tool, whose job is
- * connected to no other.  told: what spawn_done says, once; jobid NULL: it was not started. */
-typedef void spawn_told_fn(void *who, const char *jobid, const int *codes, size_t n,
-                           const struct err *why);
-struct spawn_call {
-    struct job    *parent;
-    int            rank;
-    spawn_told_fn *told;
-    void         (*begun)(void *who, struct job *child);     /* it is made, none of it runs yet */
-    void          *who;
-};
-/* Takes what *want holds, unless it is NULL and e. */
-struct spawn *spawn_ask_for(struct server *s, const struct spawn_call *call,
-                            struct spawn_request *want, struct err *e);
-void spawn_drop(struct spawn *s);        /* nobody is to be told any more */
 /* The fields of a reply to spawn; jobid NULL: there is none.  Nothing is copied. */
 void spawn_reply(struct request *rq, const char *jobid, const char *codes, size_t len);
 

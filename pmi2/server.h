@@ -239,6 +239,22 @@ int         spawn_fill(struct spawn *s, struct job *child, struct err *e);
  * them, by process: 0, or what was wrong, as an errno.  Frees s. */
 void        spawn_done(struct spawn *s, struct job *child, const int *codes, size_t n,
                        const struct err *why);
+/* A spawn that the host or the layer asks for: of a rank, or (parent NULL) of a tool, whose job is
+ * connected to no other; ops.spawn is called for it.  told: what spawn_done says, once; jobid NULL: it was not started. */
+typedef void spawn_told_fn(void *who, const char *jobid, const int *codes, size_t n,
+                           const struct err *why);
+struct spawn_call {
+    struct job    *parent;
+    int            rank;
+    spawn_told_fn *told;
+    void         (*begun)(void *who, struct job *child);     /* it is made, none of it runs yet */
+    void          *who;
+};
+/* Takes what *want holds, unless it is NULL and e. */
+struct spawn *spawn_ask_for(struct server *s, const struct spawn_call *call,
+                            struct spawn_request *want, struct err *e);
+void spawn_drop(struct spawn *s);        /* nobody is to be told any more */
+
 /* Name commands, at the root.  One lives until name_done, the job that asks perhaps not
  * so long: NULL then. */
 const struct name_want *name_wants(const struct name_ask *a);

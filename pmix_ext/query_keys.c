@@ -332,7 +332,7 @@ static int add_where(struct ext *x, const struct element *of, bool all, struct b
     int got;
 
     if (r.ended)
-        why = "it has ended";
+        why = r.state == PMIX_PROC_STATE_COMM_FAILED ? "it is lost with its host" : "it has ended";
     else if (seen && seen->text)
         why = seen->text;
     text = strdup(there ? seen->text : why);

@@ -33,7 +33,7 @@ enum {
     OPT_HOST = 256, OPT_SYSTEM, OPT_SYSTEM_FIRST, OPT_JSON, OPT_STDERR, OPT_STDOUT, OPT_SYSLOG,
     OPT_RECORD, OPT_STORE, OPT_PRIORITY, OPT_WDIR, OPT_HOSTS, OPT_DETACH, OPT_HOLD,
     OPT_TARGET, OPT_PER_NODE, OPT_PER_PROC, OPT_STRIDE, OPT_DAEMONS,
-    OPT_DOT, OPT_SVG, OPT_THREADS, OPT_FUNCTIONS
+    OPT_DOT, OPT_SVG, OPT_THREADS, OPT_FUNCTIONS, OPT_TIMEOUT
 };
 
 struct tool_option {
@@ -106,6 +106,9 @@ bool tool_is_alone(struct tool *t, int *status);
  * be NULL.  *value is to be destructed by the caller if PMIX_SUCCESS. */
 pmix_status_t tool_ask(const char *key, const char *nspace, const pmix_info_t *qualifiers,
                        size_t n, pmix_value_t *value);
+/* The same; PMIX_QUERY_PARTIAL_SUCCESS is an answer too: it lacks what servers have not said in time. */
+pmix_status_t tool_ask_some(const char *key, const char *nspace, const pmix_info_t *qualifiers,
+                            size_t n, pmix_value_t *value);
 /* The jobs of the server, for PMIx_Argv_free. */
 pmix_status_t tool_list_jobs(char ***jobs);
 /* Those that have ended, and of which it has a record; the same. */

@@ -125,8 +125,8 @@ static pmix_status_t take_answer(pmix_info_t *results, size_t n, const char *key
     return PMIX_ERR_NOT_FOUND;
 }
 
-pmix_status_t tool_ask(const char *key, const char *nspace, const pmix_info_t *qualifiers,
-                       size_t n, pmix_value_t *value)
+pmix_status_t tool_ask_some(const char *key, const char *nspace, const pmix_info_t *qualifiers,
+                            size_t n, pmix_value_t *value)
 {
     pmix_info_t *results = NULL;
     size_t nresults = 0;
@@ -139,11 +139,24 @@ pmix_status_t tool_ask(const char *key, const char *nspace, const pmix_info_t *q
         status = add_qualifiers(&query, nspace, qualifiers, n);
     if (status == PMIX_SUCCESS)
         status = PMIx_Query_info(&query, 1, &results, &nresults);
-    if (status == PMIX_SUCCESS)
-        status = take_answer(results, nresults, key, value);
+    if (status == PMIX_SUCCESS || status == PMIX_QUERY_PARTIAL_SUCCESS) {
+        pmix_status_t taken = take_answer(results, nresults, key, value);
+
+        status = taken == PMIX_SUCCESS ? status : taken;
+    }
     if (results)
         PMIX_INFO_FREE(results, nresults);
     PMIX_QUERY_DESTRUCT(&query);
+    return status;
+}
+
+pmix_status_t tool_ask(const char *key, const char *nspace, const pmix_info_t *qualifiers,
+                       size_t n, pmix_value_t *value)
+{
+    pmix_status_t status = tool_ask_some(key, nspace, qualifiers, n, value);
+
+    if (status == PMIX_QUERY_PARTIAL_SUCCESS)
+        PMIX_VALUE_DESTRUCT(value);
     return status;
 }
 

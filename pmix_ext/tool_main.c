@@ -76,6 +76,7 @@ static const struct tool_option stack_options[] = {
                                         "together." },
     { "samples", OPT_COUNT, "N", "Look N times and show all that was seen (default: 1)." },
     { "interval", OPT_DELAY, "SECONDS", "Time between samples (default: 0.1)." },
+    { "timeout", OPT_TIMEOUT, "SECONDS", "How long nodes may take to answer (default: 6)." },
     { "dot", OPT_DOT, NULL, "Print the tree as a graph, for graphviz." },
     { "svg", OPT_SVG, NULL, "The same as a picture (needs graphviz)." },
     { NULL, 0, NULL, NULL }

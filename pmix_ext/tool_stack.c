@@ -16,6 +16,7 @@ struct report {
     struct targets  targets;
     const char     *key;                 /* of the first thread, or of all */
     int             size;                /* ranks of the job */
+    int             timeout;             /* s, for the answer to a question */
     struct calltree stacks, missing, ops;        /* missing: why there is no stack */
 };
 
@@ -50,32 +51,35 @@ static void add_rank(struct report *r, const pmix_info_t *info)
 }
 
 /* The answer to a key for the ranks that are meant. */
-static pmix_status_t ask_ranks(const struct targets *t, const char *key, pmix_value_t *v)
+static pmix_status_t ask_ranks(const struct report *r, const char *key, pmix_value_t *v)
 {
-    pmix_info_t *ranks;
+    const struct targets *t = &r->targets;
+    bool all = t->procs[0].rank == PMIX_RANK_WILDCARD;
+    size_t n = all ? 0 : t->n;
+    pmix_info_t *which = PMIx_Info_create(n + 1);
     pmix_status_t status;
 
-    if (t->procs[0].rank == PMIX_RANK_WILDCARD)
-        return tool_ask(key, t->nspace, NULL, 0, v);
-    ranks = PMIx_Info_create(t->n);
-    if (!ranks)
+    if (!which)
         return PMIX_ERR_NOMEM;
-    for (size_t i = 0; i < t->n; i++)
-        PMIX_INFO_LOAD(&ranks[i], PMIX_PROCID, &t->procs[i], PMIX_PROC);
-    status = tool_ask(key, NULL, ranks, t->n, v);
-    PMIX_INFO_FREE(ranks, t->n);
+    for (size_t i = 0; i < n; i++)
+        PMIX_INFO_LOAD(&which[i], PMIX_PROCID, &t->procs[i], PMIX_PROC);
+    PMIX_INFO_LOAD(&which[n], PMIX_TIMEOUT, &r->timeout, PMIX_INT);
+    status = tool_ask_some(key, all ? t->nspace : NULL, which, n + 1, v);
+    PMIX_INFO_FREE(which, n + 1);
     return status;
 }
 
-/* 0, or the exit status. */
+/* 0, or the exit status.  Who has not answered one question is not waited for again. */
 static int ask(struct report *r, const char *key)
 {
     pmix_value_t v;
-    pmix_status_t status = ask_ranks(&r->targets, key, &v);
+    pmix_status_t status = ask_ranks(r, key, &v);
     const pmix_data_array_t *a;
 
-    if (status != PMIX_SUCCESS)
+    if (status != PMIX_SUCCESS && status != PMIX_QUERY_PARTIAL_SUCCESS)
         return tool_failed(r->targets.nspace, status);
+    if (status == PMIX_QUERY_PARTIAL_SUCCESS)
+        r->timeout = 1;
     a = v.type == PMIX_DATA_ARRAY ? v.data.darray : NULL;
     for (size_t i = 0; a && a->type == PMIX_INFO && i < a->size; i++)
         add_rank(r, (const pmix_info_t *)a->array + i);
@@ -102,11 +106,15 @@ static int ask_size(struct report *r)
 
 static int take_samples(const struct tool *t, struct report *r)
 {
-    double samples, interval;
+    double samples, interval, timeout;
     int status = tool_number(t, OPT_COUNT, 1, 1, &samples);
 
     if (!status)
         status = tool_number(t, OPT_DELAY, 0, 0.1, &interval);
+    if (!status)
+        status = tool_number(t, OPT_TIMEOUT, 1, 6, &timeout);
+    if (!status)
+        r->timeout = timeout < 86400 ? (int)timeout : 86400;
     for (int i = 0; !status && i < samples; i++) {
         struct timespec pause = { (time_t)interval,
                                   (long)((interval - (double)(time_t)interval) * 1e9) };

@@ -3,69 +3,27 @@
 
 T1 to T11 are the tests of this name in the list of what tools need."""
 
+import concurrent.futures
 import json
-import shutil
+import re
+import time
 
-from lib import *
+from mpirlib import *
 from pmixlib import tools_socket
 
 CHORE = prog("chore")
 MPI = prog("mpi_ranks")
 SLURM = prog("slurm_all")
-STRIPPED = os.path.join(B, "test", "sys-progs", "mpiexec_lite.stripped")
 SCRIPT = os.path.join(B, "test", "sys-progs", "mpir.sh")
-SH = ("/bin/sh", "-c")
+WHERE = [("here", ()), ("on hosts", ("-launcher", "fork", "-hosts", "a,b"))]
 SYMBOLS = {"MPIR_Breakpoint", "MPIR_acquired_pre_main", "MPIR_being_debugged",
            "MPIR_debug_abort_string", "MPIR_debug_state", "MPIR_i_am_starter",
            "MPIR_ignore_queues", "MPIR_partial_attach_ok", "MPIR_proctable",
-           "MPIR_proctable_size", "totalview_jobid", "mpiexec_lite_is_starter"}
+           "MPIR_proctable_size", "MPIR_executable_path", "MPIR_server_arguments",
+           "MPIR_attach_fifo", "totalview_jobid", "mpiexec_lite_is_starter"}
 
 
-class Debugger:
-    """gdb -batch that runs these lines of Python, on a launcher or attached to one."""
-
-    def __init__(self, code, *words, attach=None, env=None):
-        self.mark = new_mark()
-        script = os.path.join(tmp(), f"{self.mark}.py")
-        write_file(script, f"import sys; sys.path.insert(0, {SYS!r})\nsys.dont_write_bytecode = True\n"
-                           "from mpir_gdb import *\nprepare()\n" + code)
-        what = ["-p", str(attach)] if attach else ["--args", STRIPPED, *map(str, words)]
-        self.out = tempfile.TemporaryFile()
-        self.popen = subprocess.Popen(
-            ["gdb", "-nx", "-batch", "-x", script, *what], stdin=subprocess.DEVNULL,
-            stdout=self.out, stderr=subprocess.STDOUT, start_new_session=True,
-            env=environment(self.mark, env))
-
-    def text(self):
-        return os.pread(self.out.fileno(), 1 << 20, 0).decode(errors="replace")
-
-    def said(self):
-        return [json.loads(line[5:]) for line in self.text().splitlines()
-                if line.startswith("MPIR ")]
-
-    def wait_said(self, count):
-        wait_for(lambda: len(self.said()) >= count or self.popen.poll() is not None,
-                 f"{count} things said by gdb ({self.text()[-2000:]})")
-        need(len(self.said()) >= count, "gdb ended too early", self.text())
-        return self.said()
-
-    def finish(self, clean=True):
-        try:
-            self.popen.wait(LIMIT)
-        except subprocess.TimeoutExpired:
-            kill_marked(self.mark)
-            raise Wrong("gdb still runs\n" + self.text()) from None
-        if clean:
-            nothing_left(self.mark)
-        return self.said()
-
-
-def ended_with(d, status):
-    how = "exited normally" if not status else f"exited with code {status:02o}"
-    need(how in d.text(), f"the launcher {how}", d.text())
-
-
-@test("T1: the stripped launcher has the symbols, and no other")
+@test("T1, R3: the stripped launcher has the symbols, and no other")
 def symbols():
     out = subprocess.run(["nm", "-D", "--defined-only", STRIPPED], check=True, text=True,
                          stdout=subprocess.PIPE).stdout
@@ -81,7 +39,7 @@ HELD = [("one MPI rank", (1, MPI), [MPI]), ("two MPI ranks", (2, MPI), [MPI] * 2
          [SLURM, "/bin/true", "/bin/true"])]
 
 
-@rows([(f"T2, T3: started by a debugger, all are held at exec; then they go on: {what}", *more)
+@rows([(f"T2, T3, R4: started by a debugger, all are held at exec; then they go on: {what}", *more)
        for what, *more in HELD])
 def held(words, images):
     d = Debugger("launch()\nsee('spawned')\ngdb.execute('continue')\n", "-n", *words)
@@ -123,16 +81,15 @@ def many():
     ended_with(d, 0)
 
 
-@test("T4: a rank that somebody traces is his; the others go on")
-def traced():
-    code = ("launch()\nsee('spawned')\nimport time\n"
-            f"while not os.path.exists({os.path.join(tmp(), 'traced')!r}): time.sleep(0.02)\n"
+@rows([(f"T4: a rank that somebody traces is his; the others go on, {what}", options)
+       for what, options in WHERE])
+def traced(options):
+    code = (f"launch()\nsee('spawned')\nawait_file({os.path.join(tmp(), 'traced')!r})\n"
             "gdb.execute('continue')\n")
-    d = Debugger(code, "-n", 2, *SH, "echo went $PMI_RANK")
+    d = Debugger(code, *options, "-n", 2, *SH, "echo went $PMI_RANK", env=FORK if options else None)
     pid = d.wait_said(1)[0]["table"][0]["pid"]
     go = os.path.join(tmp(), "go-on")
-    one = Debugger(f"say(at='rank')\nimport time\nwhile not os.path.exists({go!r}): time.sleep(0.02)\n"
-                   "gdb.execute('detach')\n", attach=pid)
+    one = Debugger(f"say(at='rank')\nawait_file({go!r})\ngdb.execute('detach')\n", attach=pid)
     one.wait_said(1)
     write_file(os.path.join(tmp(), "traced"), "")
     wait_for(lambda: "went 1" in d.text(), "the other rank goes on")
@@ -166,16 +123,84 @@ def attached():
     same(job.finish().status, 143, "status")
 
 
-@test("T8: an abort stops the launcher once more, and says why")
-def aborted():
+WORDS = ["two words", "'quoted'", "é;=%"]
+DAEMON = ("import os, sys\nprint('daemon', os.environ['PMI_RANK'], os.environ['PMI_SIZE'], "
+          "os.environ['HERE'], sys.argv[1:], flush=True)\nsys.stdin.read()\n"
+          "import signal\nsignal.pause()\n")
+
+
+@test("T7: MPIR_executable_path: one daemon on each host before the debugger is told; in no table, "
+      "not counted")
+def daemons():
+    script = os.path.join(tmp(), "daemon.py")
+    write_file(script, "#!/usr/bin/env python3\n" + DAEMON, 0o755)
+    go = os.path.join(tmp(), "go")
+    d = Debugger(f"launch({script!r}, *{WORDS})\nsee('spawned')\nawait_file({go!r})\ngdb.execute('continue')\n",
+                 "-launcher", "fork", "-hosts", "a,b,c", "-n", 5, "-ppn", 2, *SH,
+                 "echo rank $PMI_RANK of $PMI_SIZE", env={"HYDRA_LAUNCHER_AUTOFORK": "0", "HERE": "there"})
+    wait_for(lambda: d.text().count("daemon ") >= 3, "three daemons")
+    write_file(go, "")
+    said = d.finish()                    # that it comes back shows that they end with the job
+    same((len(said), len(said[0]["table"])), (1, 5), "the table")
+    same({x["now"][0] for x in said[0]["table"]}, {"T"}, "ranks are held meanwhile")
+    lines = d.text().splitlines()
+    same(sorted(x for x in lines if x.startswith("daemon ")),
+         [f"daemon {i} 3 there {WORDS}" for i in range(3)], "daemons")
+    same(sorted(x for x in lines if x.startswith("rank ")), [f"rank {i} of 5" for i in range(5)], "ranks")
+    ended_with(d, 0)
+
+
+@rows([(f"T7: a daemon that cannot be started is told of, and the debugger goes on without, {what}", options)
+       for what, options in WHERE])
+def no_daemons(options):
+    d = Debugger("launch('/nowhere/daemon')\nsee('spawned')\ngdb.execute('continue')\n", *options, "-n", 2,
+                 *SH, "exit 3", env=FORK if options else None)
+    same([x["state"] for x in d.finish()], [1], d.text())
+    where = "[ab]: cannot start rank . " if options else "/nowhere/daemon: "
+    need(re.search(rf"daemons were not started: {where}.*No such file", d.text()), "why, and where", d.text())
+    ended_with(d, 3)
+
+
+@test("T7: daemons that fail or end do not matter to the job")
+def daemons_end():
+    for program in "/bin/false", "/bin/true":
+        d = Debugger(f"launch({program!r})\nsee('spawned')\ngdb.execute('continue')\n", "-n", 2, *SH,
+                     "sleep 0.2; exit 4")
+        d.finish()
+        ended_with(d, 4)
+
+
+@test("T7: attached to later: a byte into MPIR_attach_fifo starts daemons, again and again")
+def attach_fifo():
+    job = Job("-launcher", "fork", "-hosts", "a,b", "-n", 3, CHORE, "show", env=FORK)
+    job.wait_text("ready", 3)
+    wait_for(lambda: Debugger("see('attached')\n", attach=job.pid).finish(clean=False)[0]["table"],
+             "the table, soon after the start")
+    for i in range(2):
+        code = (f"gdb.execute(f'set {{FLAG}} = 1')\nwant_daemons('/bin/echo', 'turn {i}', 'x')\nfifo()\n"
+                "gdb.execute('break MPIR_Breakpoint')\ngdb.execute('continue')\nsee('spawned')\n"
+                "gdb.execute(f'set {FLAG} = 0')\ngdb.execute('detach')\n")
+        said = Debugger(code, attach=job.pid).finish(clean=False)
+        same((said[0]["state"], [x["now"][:2] for x in said[0]["table"]]), (1, [["S", 0]] * 3), "ranks run")
+        job.wait_text(f"turn {i} x", 2)
+    job.kill(signal.SIGTERM)
+    same(job.finish().status, 143, "status")
+
+
+@rows([(f"T8: an abort stops the launcher once more, and says why, {what}", options)
+       for what, options in WHERE])
+def aborted(options):
     d = Debugger("launch()\nsee('spawned')\ngdb.execute('continue')\nsee('aborting')\n"
-                 "gdb.execute('continue')\n", "-n", 2, SLURM, "abort", 3)
+                 "gdb.execute('continue')\n", *options, "-n", 2, SLURM, "abort", 3,
+                 env=FORK if options else None)
     said = d.finish()
     same([x["state"] for x in said], [1, 2], f"states: {d.text()}")
-    need(said[1]["abort"], "a text", said[1])
+    same(said[1]["abort"], "a reason;with=all\\x1B[31m", "why, safe for a terminal")
+    same([x["pid"] for x in said[1]["table"]], [x["pid"] for x in said[0]["table"]], "the same table")
+    ended_with(d, 1)
 
 
-@rows([(f"T11: {whom} SIGKILLed while ranks are held: nothing is left", whom)
+@rows([(f"T11, R11: {whom} SIGKILLed while ranks are held: nothing is left", whom)
        for whom in ("front", "root", "proxy")])
 def killed(whom):
     words = ("-launcher", "fork", "-hosts", "a,b") if whom == "proxy" else ()
@@ -199,8 +224,10 @@ class Tool:
     """pmix_tool, for one launcher."""
 
     def __init__(self, job):
-        self.words = [os.path.join(B, "bin", "pmix_tool"), "--pid", str(job.pid)]
-        tools_socket(job.pid)
+        pid = getattr(job, "pid", job)
+        self.words = [os.path.join(B, "bin", "pmix_tool"), "--pid", str(pid)]
+        entry = tools_socket(pid)[:-2]
+        wait_for(lambda: os.path.exists(entry), "its entry")
 
     def run(self, *words):
         r = subprocess.run([*self.words, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -216,9 +243,68 @@ class Tool:
         self.run("resume")
 
 
+def rows_of(tool):
+    """Its job's name, and (host, program, pid) of its ranks, as a debugger has them."""
+    job, = json.loads(tool.run("--json", "proctable"))["jobs"]
+    return job["nspace"], [[x[k] for k in ("host", "program", "pid")] for x in job["ranks"]]
+
+
+@rows([(f"T6, R1, R2, R9: while a debugger has the launcher stopped at its breakpoint, several tools get "
+        f"its job and table by its pid, {what}", options) for what, options in WHERE])
+def answered(options):
+    go = os.path.join(tmp(), "go")
+    d = Debugger(f"launch()\nsee('spawned')\nawait_file({go!r})\ngdb.execute('continue')\n", *options, "-n",
+                 4, MPI, env=FORK if options else None)
+    seen = d.wait_said(1)[0]
+    same(stat(seen["pid"])[0], "t", "the launcher is stopped")
+    mine = seen["jobid"], [[x[k] for k in ("host", "program", "pid")] for x in seen["table"]]
+    tools = [Tool(seen["pid"]) for _ in range(3)]
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        same(list(pool.map(rows_of, tools)), [mine] * 3, "what tools see")
+    stacks = json.loads(tools[0].run("--json", "stack"))
+    same(stacks["unavailable"], [], "and where the ranks are")
+    same({stat(x["pid"])[0] for x in seen["table"]}, {"T"}, "they are held on")
+    write_file(go, "")
+    d.finish()
+    ended_with(d, 0)
+
+
+@test("T6: a debugger that has attached stops the launcher: tools are answered, output comes, the job ends")
+def answered_attached():
+    go, done = os.path.join(tmp(), "go"), os.path.join(tmp(), "done")
+    job = Job("-n", 2, *SH, f"while ! [ -e {go} ]; do sleep 0.02; done; seq 100000; exit 3")
+    tool = Tool(job.pid)
+    d = Debugger(f"say(at='launcher')\nawait_file({done!r})\ngdb.execute('detach')\n", attach=job.pid)
+    d.wait_said(1)
+    same((stat(job.pid)[0], len(rows_of(tool)[1])), ("t", 2), "stopped; ranks that a tool sees")
+    write_file(go, "")
+    job.wait_text("\n100000\n", 2)
+    write_file(done, "")
+    d.finish(clean=False)
+    same(job.finish().status, 3, "status")
+
+
+@test("T9: the launcher stays at its breakpoint much longer than a lease: nothing times out, and a signal waits")
+def stays():
+    for signo in (0, signal.SIGTERM):
+        go = os.path.join(tmp(), f"go{signo}")
+        d = Debugger(f"launch()\nsee('spawned')\nawait_file({go!r})\ngdb.execute('continue')\n", *WHERE[1][1],
+                     "-lease", 2, "-heartbeat", 0.2, "-launch-timeout", 2, "-n", 4, MPI, env=FORK)
+        seen = d.wait_said(1)[0]
+        if signo:
+            os.kill(seen["pid"], signo)
+        time.sleep(0.5 if signo else 5)      # an event cannot show that nothing comes
+        same({stat(x["pid"])[0] for x in seen["table"]}, {"T"}, "ranks are held on")
+        write_file(go, "")
+        d.finish()
+        if signo:
+            need("SIGTERM" in d.text() and "exited" not in d.text(), "it ends by the signal", d.text())
+        else:
+            ended_with(d, 0)
+
+
 HELD = [(f"{how}, {what}", how, options) for how in ("-stop-on-exec", "-stop-in-init")
-        for what, options in (("here", ()), ("on hosts", ("-launcher", "fork", "-hosts", "a,b")))]
-FORK = {"HYDRA_LAUNCHER_AUTOFORK": "0"}
+        for what, options in WHERE]
 
 
 @rows([(f"T13: unmodified programs are held until a tool resumes them: {what}", *more)
@@ -259,7 +345,6 @@ def ended_while_held(how, signo):
     same(job.finish().status, 128 + signo, "status")
 
 
-shutil.copy(LAUNCHER, STRIPPED)
-subprocess.run(["strip", "--strip-all", STRIPPED], check=True)
+strip()
 write_file(SCRIPT, "#!/bin/sh\nexit 0\n", 0o755)
 main(2)

@@ -6,6 +6,7 @@ its own is a line of JSON behind "MPIR "."""
 import json
 import os
 import struct
+import time
 
 import gdb                                              # noqa: pylint: disable=import-error
 
@@ -46,10 +47,11 @@ def say(**what):
     print("MPIR " + json.dumps(what), flush=True)
 
 
-def see(where):
-    say(where=where, state=number("MPIR_debug_state"), table=table(),
-        jobid=text(number("totalview_jobid", "long")),
-        abort=text(number("MPIR_debug_abort_string", "long")))
+def see(where, ours=True):
+    """ours: with what not every launcher has."""
+    more = {"jobid": text(number("totalview_jobid", "long")),
+            "abort": text(number("MPIR_debug_abort_string", "long"))} if ours else {}
+    say(where=where, pid=gdb.selected_inferior().pid, state=number("MPIR_debug_state"), table=table(), **more)
 
 
 def prepare():
@@ -59,11 +61,41 @@ def prepare():
         gdb.execute(line)
 
 
-def launch():
+def launch(*daemons, library=None):
+    """Up to the breakpoint.  library: symbols are there once it is loaded."""
     gdb.execute("starti")
+    if library:
+        gdb.execute(f"catch load {library}")
+        gdb.execute("continue")
+    if daemons:
+        want_daemons(*daemons)
     gdb.execute(f"set {FLAG} = 1")
     gdb.execute("break MPIR_Breakpoint")
     gdb.execute("continue")
+
+
+def write(name, data):
+    """Into an array of characters."""
+    at = int(gdb.parse_and_eval(f"(long)&{name}"))
+    gdb.selected_inferior().write_memory(at, data + b"\0")
+
+
+def want_daemons(program, *args):
+    write("MPIR_executable_path", program.encode())
+    write("MPIR_server_arguments", b"".join(x.encode() + b"\0" for x in args))
+
+
+def fifo():
+    """Ask for them, of a launcher that runs."""
+    path = text(int(gdb.parse_and_eval("(long)&MPIR_attach_fifo")))
+    with open(path, "wb", buffering=0) as f:
+        f.write(b"\1")
+
+
+def await_file(path):
+    """Stay here, with the launcher stopped."""
+    while not os.path.exists(path):
+        time.sleep(0.02)
 
 
 def alive():

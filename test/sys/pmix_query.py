@@ -81,7 +81,7 @@ def rank_of_process(pid):
 # --- the process table ---------------------------------------------------------------
 
 
-@places("R10-14, R10-19: the process table of an MPICH program is what /proc says")
+@places("R1, R10-14, R10-19: the process table of an MPICH program is what /proc says")
 def table(options):
     job, stop = mpi_job(options)
     tool = Tool(job)
@@ -113,7 +113,7 @@ def unseen(options):
     end(job, stop)
 
 
-@places("R10-19: each rank has the local table of its own node", WHERE[1:])
+@places("R5, R10-19: each rank has the local table of its own node", WHERE[1:])
 def local_table(options):
     ranks = Ranks(*options, "-n", 8)
     for r in ranks:
@@ -430,7 +430,7 @@ LISTED = {                              # the command and what it needs besides 
 SUBJECT = {"pmix-log": ("data", lambda x: [x]), "pmix-monitor": ("monitor", lambda x: x)}
 
 
-@rows([(f"R10-24: {name} honours what it lists, and refuses else what is required", name)
+@rows([(f"R10-24, R23-04: {name} honours what it lists, and refuses else what is required", name)
        for name in LISTED])
 def listed(name):
     command, field, more = LISTED[name]

@@ -3,6 +3,7 @@
 standard's infos, on one host and over a tree of hosts."""
 
 import os
+import signal
 
 from lib import *
 from pmixlib import *
@@ -103,6 +104,22 @@ def environment():
     same(lines, sorted(["GONE=unset", "KEPT=old", "LIST=a:b:c:d", "NEW=only", "ONCE=x:y:z",
                         "ADDED=added", "BOTH=set", "OWN=mine=1", "PMI_RANK=0", "/pre fix/bin",
                         "LD_LIBRARY_PATH=/pre fix/lib" + (":" + libs if libs else "")]), "lines")
+
+
+@places("R23-22: a library that is preloaded is in every rank, once, and in no server")
+def preloaded(options):
+    library = prog("preload_says")
+    ranks = Ranks(*options, "-n", 3)
+    tool = Tool(ranks.job)
+    started(tool, app("/bin/sleep", "600", n=3), infos=[envar("pmix.envar.prepnd", "LD_PRELOAD", library, ":")])
+    ranks.job.wait_text("loaded by", 3)
+    lines = sorted(ranks.job.text().decode().splitlines())
+    pids = [int(x.split()[-1]) for x in lines]
+    same(lines, [f"loaded by {i} in {p}" for i, p in enumerate(pids)], "once in each")
+    same({p for p in left(ranks.job.mark) if library.encode() in proc_bytes(p, "maps")}, set(pids),
+         "processes that have it")
+    os.kill(pids[0], signal.SIGTERM)     # the others end with it
+    ranks.finish()
 
 
 @test("PMIX_HOST and PMIX_HOSTFILE say where, new hosts too")

@@ -82,7 +82,7 @@ def find(seen, name):
 # --- the tree ---------------------------------------------------------------------
 
 
-@rows([(f"eight ranks, one stuck elsewhere: two leaves, {where}", options)
+@rows([(f"T15: eight ranks, one stuck elsewhere: two leaves, {where}", options)
        for where, options in PLACES])
 def two_leaves(options):
     job = start(*options)
@@ -148,7 +148,7 @@ def no_rank():
 # --- no job is disturbed ------------------------------------------------------------
 
 
-@rows([(f"ranks that are stopped stay so, {where}", options) for where, options in PLACES])
+@rows([(f"T15: ranks that are stopped stay so, {where}", options) for where, options in PLACES])
 def stopped(options):
     job = start(*options)
     table = rank_pids(job)
@@ -185,7 +185,7 @@ def held():
 # --- who cannot be looked at ----------------------------------------------------------
 
 
-@rows([(f"one that is traced is named, with its tracer, {where}", options)
+@rows([(f"T15: one that is traced is named, with its tracer, {where}", options)
        for where, options in PLACES])
 def traced(options):
     job = start(*options)
@@ -204,7 +204,7 @@ def traced(options):
     end(job)
 
 
-@rows([(f"one that has ended is named, {where}", options) for where, options in PLACES])
+@rows([(f"T15: one that has ended is named, {where}", options) for where, options in PLACES])
 def ended(options):
     job = start(*options, n=4)
     pid = rank_pids(job)[1]
@@ -217,6 +217,24 @@ def ended(options):
     same((find(seen, "together"), [(x["name"], x["ranks"]) for x in seen["unavailable"]]),
          (["0,2"], [("it has ended", "1")]), seen)
     end(job, 4)
+
+
+@test("T15: a server that does not answer, and one that is lost: their ranks are named, with the reason")
+def unreachable():
+    job = Job(*FORK3, "-disable-auto-cleanup", "-n", 9, "sh", "-c", "trap '' USR1; echo ready; exec sleep 600")
+    job.wait_text("ready", 9)
+    silent, lost = (stat(rank_pids(job)[i])[1] for i in (3, 6))
+    os.kill(lost, signal.SIGKILL)
+    wait_for(lambda: b"proxy on c lost" in job.error_text(), "the launcher knows it")
+    os.kill(silent, signal.SIGSTOP)
+    seen = json.loads(ask(job, "--json", "--timeout", "1"))
+    os.kill(silent, signal.SIGCONT)
+    same([ranks for _, ranks in leaves(seen["calls"])], ["0-2"], seen)
+    same(sorted((x["ranks"], x["name"]) for x in seen["unavailable"]),
+         [("3-5", "its node has not answered"), ("6-8", "it is lost with its host")], "the others")
+    need("\nUnavailable:\nit is lost with its host  3: ranks 6-8\n" in ask(job), "and as text, once it answers again")
+    job.kill(signal.SIGTERM)
+    job.finish()
 
 
 # --- without libdw ----------------------------------------------------------------------
@@ -293,7 +311,35 @@ def quit_shows(options):
     end(job)
 
 
-@rows([(f"-timeout shows them before it ends the job, {where}", options)
+MISSING = [(f"T15: who is missing at a fence, and where it is instead, {how}, {where}", how, options)
+           for where, options in PLACES for how in ("by SIGQUIT", "at -timeout")]
+
+
+@rows(MISSING)
+def missing(how, options):
+    late = [] if how == "by SIGQUIT" else ["-timeout", 5]
+    ranks = Ranks(*options, *late, "-n", 4)
+    for i in (0, 1, 3):
+        ranks[i].send("kvs-fence")
+    def waiting():
+        seen = json.loads(ask(ranks.job, "--json"))["waiting"]
+        return seen and seen[0]["count"] == 3
+    if not late:
+        wait_for(waiting, "three ranks that wait")
+        ranks.job.kill(signal.SIGQUIT)
+    said = wait_for(lambda: (t := ranks.job.error_text().decode()) and "stacks:" in t and t, "the report")
+    need("mpiexec_lite: kvs-fence: ranks 0-1,3 wait for rank 2\n" in said, "who is missing", said)
+    need(re.search(r"rank 2 on .*: running", said), "its state", said)
+    if late:
+        same(ranks.job.finish().status, 124, "status")
+        return
+    ranks[2].send("kvs-fence")
+    for rank in ranks:
+        rank.reply(str(rank.number))
+    ranks_end(ranks)
+
+
+@rows([(f"T15: -timeout shows them before it ends the job, {where}", options)
        for where, options in PLACES])
 def timeout(options):
     r = Job(*options, "-timeout", 2, "-n", 8, PROGRAM).finish()

@@ -687,7 +687,7 @@ c.finalize()
 """
 
 
-@rows([(f"old and new together: ranks of PMI-1, PMI-2 and extended commands, watched by three "
+@rows([(f"R2: old and new together: ranks of PMI-1, PMI-2 and extended commands, watched by three "
         f"tools, {where}", options) for where, options in PLACES])
 def together(options):
     go = tmp() + "/go-on"

@@ -241,7 +241,8 @@ def folders_by_infos():
     end(job, system, other)
 
 
-@test("R10-06: a URI, a file, the system's, a pid, a name, a host, retries, what is inherited")
+@test("R10-06, R23-01: a URI, a file, the system's, a pid, a name, a host, retries, what is "
+      "inherited")
 @root_only
 def selectors():
     p = Place()
@@ -555,7 +556,7 @@ def capabilities():
     need(b"pmix-" not in said, "what is wrong is told the tool, not who watches the job", said)
 
 
-@test("a tool may have several servers at once")
+@test("R23-15: a tool may have several servers at once")
 @root_only
 def several_at_once():
     p = Place()
@@ -804,7 +805,7 @@ def as_other(path, uid=OTHER):
     return r.stdout
 
 
-@test("another user's tool cannot call a launcher, and is hung up on without a word")
+@test("T16: another user's tool cannot call a launcher, and is hung up on without a word")
 @root_only
 def other_users():
     p = Place()

@@ -91,7 +91,7 @@ def told(s, count=1):
     wait_for(lambda: s.list().count("sleep 600") == count, f"{count} jobs: {s.list()}")
 
 
-@point("pmix_tool ps and a stream of a tool, by a server of the user's own")
+@point("R10: pmix_tool ps and a stream of a tool, by a server of the user's own")
 def his_server(bed):
     with serving(bed, user=HIS) as s:
         job = job_with_tools(s)

@@ -61,7 +61,7 @@ def each_node(bed, words):
         same(entries(bed, n), [], "entries afterwards")
 
 
-@point("the kernel of its node says who a tool is: another user gets nothing")
+@point("T16: the kernel of its node says who a tool is: another user gets nothing")
 def users(bed):
     job = job_with_tools(bed, user="tester")
     Far(bed, 3, user="tester").close()

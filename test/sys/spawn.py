@@ -758,9 +758,9 @@ def why_not(where, w):
         c.finalize()
     """))
     gone = "No such file or directory"
-    same([re.sub("rank [01] ", "rank N ", x) for x in r.lines],       # the first to be told
-         [f"cannot start rank N (true): chdir to /no/such: {gone}",
-          f"cannot start rank N (broken): exec: {gone}", f"hostfile: /no/such: {gone}"], "reasons")
+    same([re.sub("^[^ ]+: cannot start rank [01] ", "HOST: cannot start rank N ", x) for x in r.lines],
+         [f"HOST: cannot start rank N (true): chdir to /no/such: {gone}",
+          f"HOST: cannot start rank N (broken): exec: {gone}", f"hostfile: /no/such: {gone}"], "reasons")
 
 
 BROKEN = [                               # PMI-2, PMI-1

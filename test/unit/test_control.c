@@ -41,11 +41,33 @@ static void on_credit(void *host, size_t bytes) { note(host, "credit %zu\n", byt
 static void on_closed(void *host) { note(host, "closed\n"); }
 static void on_stopped(void *host) { note(host, "stopped\n"); }
 
+static void on_rows(void *host, int from) { note(host, "rows %d\n", from); }
+static void on_release(void *host) { note(host, "release\n"); }
+static void on_spawn(void *host, struct spawn_request *want)
+{
+    note(host, "spawn %d x %s", want->commands[0].procs, want->commands[0].program);
+    for (size_t i = 0; i < want->commands[0].nargs; i++)
+        note(host, " [%s]", want->commands[0].args[i]);
+    note(host, "\n");
+}
+static void on_table(void *host, int ranks, const char *jobid)
+{
+    note(host, "table %d %s\n", ranks, jobid);
+}
+static void on_row(void *host, const struct control_row *row)
+{
+    note(host, "row %d %d %s %s\n", row->rank, (int)row->pid, row->host, row->program);
+}
+static void on_daemons(void *host) { note(host, "daemons\n"); }
+static void on_aborting(void *host, const char *text) { note(host, "aborting %s\n", text); }
+
 static const struct control_ops root_ops = {
-    .signal = on_signal, .input = on_input, .input_end = on_end,
+    .signal = on_signal, .input = on_input, .input_end = on_end, .rows = on_rows,
+    .release = on_release, .spawn = on_spawn,
 };
 static const struct control_ops front_ops = {
-    .credit = on_credit, .input_closed = on_closed, .stopped = on_stopped,
+    .credit = on_credit, .input_closed = on_closed, .stopped = on_stopped, .table = on_table,
+    .row = on_row, .daemons = on_daemons, .aborting = on_aborting,
 };
 
 static void open_pair(struct side *front, struct side *root)
@@ -87,6 +109,37 @@ static void test_messages(void **state)
     control_send(&root.c, "stopped", NULL, 0);
     assert_int_equal(control_read(&front.c, &e), 1);
     assert_string_equal(front.log, "credit 65536\nclosed\nstopped\n");
+    close_pair(&front, &root);
+}
+
+/* What a debugger of the front end sees, and wants. */
+static void test_debugger(void **state)
+{
+    struct control_row row = { 3, 77, "a host", "/a/program" };
+    struct spawn_request want = { 0 };
+    struct side front, root;
+    struct err e = { 0 };
+
+    (void)state;
+    open_pair(&front, &root);
+    control_send_table(&root.c, 4, "job-1");
+    control_send_row(&root.c, &row);
+    control_send(&root.c, "daemons", NULL, 0);
+    control_send_abort(&root.c, "for; no=reason");
+    assert_int_equal(control_read(&front.c, &e), 1);
+    assert_string_equal(front.log, "table 4 job-1\nrow 3 77 a host /a/program\ndaemons\n"
+                                   "aborting for; no=reason\n");
+    assert_non_null(spawn_add_command(&want));
+    want.commands[0].program = strdup("/a/daemon");
+    want.commands[0].procs = 1;
+    assert_int_equal(spawn_add_arg(&want.commands[0], "two words"), 0);
+    assert_int_equal(spawn_add_arg(&want.commands[0], "a;b=c\n"), 0);
+    control_send(&front.c, "rows", "from", 64);
+    assert_int_equal(control_send_spawn(&front.c, &want, &e), 0);
+    control_send(&front.c, "release", NULL, 0);
+    assert_int_equal(control_read(&root.c, &e), 1);
+    assert_string_equal(root.log, "rows 64\nspawn 1 x /a/daemon [two words] [a;b=c\n]\nrelease\n");
+    spawn_clear(&want);
     close_pair(&front, &root);
 }
 
@@ -138,6 +191,8 @@ static const struct { const char *name, *bytes, *error; bool to_front; } broken[
     { "meant for the other side", "    20cmd=credit;bytes=10;", "unknown message credit",
       false },
     { "the other way round", "    19cmd=signal;signo=1;", "unknown message signal", true },
+    { "a spawn of nothing", "    10cmd=spawn;", "no command came", false },
+    { "a spawn, to the front end", "    19cmd=spawn;subcmd=a;", "unknown message spawn", true },
     { "no number", "    11cmd=signal;", "signal: no signo", false },
     { "not a number", "    19cmd=signal;signo=x;", "signo=x is not a number", false },
     { "too large a number", "    20cmd=signal;signo=65;", "signo=65 is not within 0..64", false },
@@ -170,7 +225,8 @@ static void test_broken(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_messages), cmocka_unit_test(test_much_input),
+        cmocka_unit_test(test_messages), cmocka_unit_test(test_debugger),
+        cmocka_unit_test(test_much_input),
         cmocka_unit_test(test_end), cmocka_unit_test(test_broken),
     };
 

@@ -1,0 +1,186 @@
+#!/usr/bin/env -S python3 -B
+"""T10: each party that takes part where tools are dies of SEGV and of KILL: the launcher's two
+processes, the server of a node, a rank, a tool, a debugger, one of its daemons.  What becomes of the
+others, what a tool is told, and how long that took beside its target (a comment: no test is failed by a
+slow machine)."""
+
+from mpirlib import *
+from pmixlib import *
+from spawnlib import comment
+
+RANK = (*SH, "echo ready; exec sleep 600")
+PMIX_TOOL = os.path.join(B, "bin", "pmix_tool")
+HOSTS = ("-launcher", "fork", "-hosts", "a,b")
+JOB_END, TERMINATED, BY_SIG, BY_CMD, NODE_DOWN, LOST = -145, -201, -402, -400, -231, -61
+BOTH = (signal.SIGSEGV, signal.SIGKILL)
+
+
+os.environ["ASAN_OPTIONS"] = sanitizer("handle_segv=0")          # they die as they do without
+
+
+class Watched:
+    """A job of four ranks on two hosts, or of another debugger, and a tool that hears of it."""
+
+    def __init__(self, *words, job=None, name=""):
+        self.job = job or Job(*HOSTS, *words, "-n", 4, *RANK, env=FORK)
+        self.name = [name] if name else []
+        if not job:
+            self.job.wait_text("ready", 4)
+        self.tool = Tool(self.job)
+        good(self.tool.call("pmix-event-register", codes=[JOB_END, BY_SIG, BY_CMD, NODE_DOWN, LOST], infos=[]))
+        self.pids = self.table()
+        self.began = 0
+
+    def table(self):
+        """The pids of the main job, by rank."""
+        r = subprocess.run([PMIX_TOOL, "proctable", "--json", "--pid", str(self.job.pid), *self.name],
+                           check=True, stdout=subprocess.PIPE)
+        return [x["pid"] for x in json.loads(r.stdout)["jobs"][0]["ranks"]]
+
+    def kill(self, pid, signo):
+        self.began = time.monotonic()
+        os.kill(pid, signo)
+
+    def took(self, target):
+        comment(f"seen after {time.monotonic() - self.began:.2f} s; target {target} s")
+
+    def hear(self, status):
+        """Events up to this one: (status, rank) of each."""
+        seen = []
+        while not seen or seen[-1][0] != status:
+            m = self.tool.event("pmix-event")
+            seen.append((m["status"], m["source"]["rank"]))
+        return seen
+
+    def closed(self):
+        """The stream of the tool ends: no more is to be had."""
+        try:
+            while True:
+                self.tool.frame()
+        except (Closed, ConnectionResetError):
+            self.took(1)
+
+
+def each(what):
+    """A point for either signal."""
+    return rows([(f"T10: {what}, by {signo.name}", signo) for signo in BOTH])
+
+
+@each("the front end dies: the job ends, tools see the end of their stream")
+def front(signo):
+    w = Watched()
+    w.kill(w.job.pid, signo)
+    w.closed()
+    same(w.job.popen.wait(LIMIT), -signo, "its end")
+    nothing_left(w.job.mark)
+
+
+@each("the root dies: the job ends with 255 and a message, tools see the end of their stream")
+def root(signo):
+    w = Watched()
+    w.kill(w.job.root(), signo)
+    w.closed()
+    r = w.job.finish()
+    same(r.status, 255, f"status {r}")
+    need(f"killed by signal {signo:d}" in r.messages[0], "why", r.messages)
+
+
+@each("the server of a node dies: a tool is told of the node, its ranks and the end of the job")
+def proxy(signo):
+    w = Watched()
+    w.kill(stat(w.pids[1])[1], signo)
+    w.hear(NODE_DOWN)
+    w.took(5)
+    seen = w.hear(JOB_END)
+    same({r for s, r in seen if s == LOST}, {1, 3}, f"its ranks are lost {seen}")
+    need(w.job.finish().status, "it is a failure")
+
+
+@each("the server of a node dies, and the job is to go on: the others run, and are answered for")
+def proxy_kept(signo):
+    w = Watched("-disable-auto-cleanup")
+    w.kill(stat(w.pids[1])[1], signo)
+    w.hear(NODE_DOWN)
+    w.took(5)
+    wait_for(lambda: not any(alive(w.pids[i]) for i in (1, 3)), "ranks of that node are gone")
+    need(all(alive(w.pids[i]) for i in (0, 2)), "the others live")
+    same(len(w.table()), 4, "the table")
+    w.job.kill(signal.SIGTERM)
+    w.hear(JOB_END)
+    w.job.finish()
+
+
+@each("a rank dies: a tool is told how, and how the job ends for it")
+def rank(signo):
+    w = Watched()
+    w.kill(w.pids[2], signo)
+    same(w.hear(BY_SIG), [(BY_SIG, 2)], "first")
+    w.took(1)
+    w.hear(JOB_END)
+    same(w.job.finish().status, 128 + signo, "status")
+
+
+@each("a tool dies: job, ranks and the other tool go on")
+def tool(signo):
+    w = Watched()
+    other = subprocess.Popen([PMIX_TOOL, "events", "--pid", str(w.job.pid)], stdin=subprocess.DEVNULL,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    need(b"waiting" in other.stderr.readline(), "it is there")
+    w.kill(other.pid, signo)
+    same(other.wait(LIMIT), -signo, "it is gone")
+    other.stderr.close()
+    same(w.table(), w.pids, "the table")
+    need(all(alive(p) for p in w.pids), "ranks live")
+    w.job.kill(signal.SIGTERM)
+    w.hear(JOB_END)
+    same(w.job.finish().status, 143, "status")
+
+
+@each("a debugger that has attached dies: the launcher goes on")
+def attached(signo):
+    w = Watched()
+    d = Debugger("say(at='launcher')\nawait_file('/nowhere')\n", attach=w.job.pid)
+    d.wait_said(1)
+    w.kill(d.popen.pid, signo)
+    d.popen.wait(LIMIT)
+    wait_for(lambda: stat(w.job.pid)[0] == "S", "the launcher runs")
+    same(w.table(), w.pids, "the table")
+    w.job.kill(signal.SIGTERM)
+    w.hear(JOB_END)
+    same(w.job.finish().status, 143, "status")
+
+
+@each("a debugger that has started the launcher dies: launcher, held ranks and its daemons go")
+def debugger(signo):
+    d = Debugger(f"launch('/bin/sleep', '600')\nsee('spawned')\nawait_file('/nowhere')\n", *HOSTS, "-n", 4,
+                 *RANK, env=FORK)
+    same({x["now"][0] for x in d.wait_said(1)[0]["table"]}, {"T"}, "held")
+    began = time.monotonic()
+    os.kill(d.popen.pid, signo)
+    d.popen.wait(LIMIT)
+    nothing_left(d.mark)
+    comment(f"gone after {time.monotonic() - began:.2f} s; target 3 s")
+
+
+@each("one daemon of a debugger dies: the others end, a tool is told, the job goes on")
+def daemon(signo):
+    d = Debugger("launch('/bin/sleep', '600')\nsee('spawned')\ngdb.execute('continue')\n", *HOSTS, "-n", 4,
+                 *RANK, env=FORK)
+    seen = d.wait_said(1)[0]
+    d.pid = seen["pid"]
+    w = Watched(job=d, name=seen["jobid"])
+    daemons = [p for p in left(d.mark) if proc_bytes(p, "cmdline") == b"/bin/sleep\x00600\x00"]
+    same(len(daemons), 2, "daemons")
+    w.kill(daemons[0], signo)
+    same([s for s, _ in w.hear(BY_SIG)], [BY_SIG], "first")
+    w.took(1)
+    w.hear(JOB_END)
+    need(not any(alive(p) for p in daemons), "both are gone")
+    need(all(alive(p) for p in w.pids), "ranks live")
+    same(w.table(), w.pids, "the table")
+    os.kill(d.pid, signal.SIGTERM)
+    d.finish()
+
+
+strip()
+main(3)
