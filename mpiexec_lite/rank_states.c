@@ -5,7 +5,12 @@ pmix_proc_state_t rank_lives_as(pid_t pid, enum pmi_phase pmi)
 {
     if (!pid)
         return PMIX_PROC_STATE_LAUNCH_UNDERWAY;
-    return pmi == PMI_INSIDE ? PMIX_PROC_STATE_CONNECTED : PMIX_PROC_STATE_RUNNING;
+    switch (pmi) {
+    case PMI_INSIDE: return PMIX_PROC_STATE_CONNECTED;
+    case PMI_NONE:
+    case PMI_DONE:   return PMIX_PROC_STATE_RUNNING;
+    }
+    return PMIX_PROC_STATE_UNDEF;        /* a phase that another version's server has told */
 }
 
 struct ext_end rank_end(const struct rank_state *r, int wstatus, bool ending)

@@ -58,6 +58,7 @@ void root_rank_lost(struct root_job *j, int rank)
 
     if (lives(j, rank))
         ext_rank_lost(j->root->ext, &r);
+    j->ranks_lost = true;
     launch_lost(&j->launch, rank);
 }
 

@@ -54,7 +54,9 @@ static bool describe(struct root *r, struct root_jobs *jobs, size_t i, struct fa
                               .nruns = j->bundle.place.nruns, .began = j->since,
                               .ending = j->launch.ending, .status = job_status(&j->launch),
                               .target = j->bundle.plan.target,
-                              .stops = j->bundle.plan.hold == HOLD_APP,
+                              .launched = j->launched, .held = j->ready && !j->released,
+                              .running = j->launched && (!j->to_hold || j->released),
+                              .lost = j->ranks_lost, .stops = j->bundle.plan.hold == HOLD_APP,
                               .stop_ranks = j->bundle.plan.hold_ranks };
     if (j->recorded) {
         out->ended = j->ended_at;

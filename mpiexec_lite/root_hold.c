@@ -48,7 +48,12 @@ bool root_hold_waits(void *host, const char *job, int rank)
 
 void root_hold_release(struct root_job *j, int rank)
 {
-    if (j->bundle.plan.hold == HOLD_NONE || j->bundle.plan.hold == HOLD_APP)
+    if (j->bundle.plan.hold == HOLD_NONE)
+        return;
+    if (!j->released && j->launched)
+        ext_job_released(j->root->ext, j->bundle.jobid);
+    j->released = true;
+    if (j->bundle.plan.hold == HOLD_APP)
         return;
     crew_release(&j->crew, rank);
     root_send(j, "release", "rank", rank, NULL, 0);

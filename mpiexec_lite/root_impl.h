@@ -68,7 +68,8 @@ struct root_job {
     bool              started, refused;  /* refused: its start failed */
     bool              launched;          /* it was told that all of it has been started */
     int               to_hold, held;     /* ranks that are to wait for a debugger; that do */
-    bool              ready;             /* it was told that all of them do */
+    bool              ready, released;   /* it was told that all of them do; that some go on */
+    bool              ranks_lost;        /* some, with their node */
     double            leave_at;          /* tools' daemons: when they are to end; 0: not yet */
     bool              pushing;   /* stdin that was pushed is on its way */
     bool              watched;   /* its output is from the start; before it was sent */

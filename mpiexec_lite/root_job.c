@@ -267,6 +267,7 @@ void root_job_start(struct root_job *j)
     if (mixed && j->crew.job)
         job_set_mixed(j->crew.job);
     root_names_add(j);
+    ext_job_created(r->ext, j->bundle.jobid);
     if (root_open_files(j, &e) < 0) {
         root_broken(r, EXIT_LAUNCHER, e.text);
         return;

@@ -5,6 +5,7 @@
  * they should be are as many as there are processes, and are not kept. */
 #include "pmix_ext/serve_event.h"
 
+#include "pmix_ext/lite_keys.h"
 #include "pmix_ext/pmix_ext_keys.h"
 #include "pmix_ext/value.h"
 
@@ -31,7 +32,7 @@ struct told {
     pmix_proc_t   source;
     int           at;                    /* the source's node */
     bool          harmless, passing;     /* not for default handlers; not kept */
-    pmix_info_t   infos[8];
+    pmix_info_t   infos[9];
     size_t        n;
 };
 
@@ -110,11 +111,13 @@ static void raise_told(struct ext *x, struct told *t)
     struct event *ev;
     struct job *j;
 
+    x->told++;                           /* also of what nobody hears: a gap is a gap */
     if (t->passing && TAILQ_EMPTY(&x->listening))
         return;
     j = job_named(x->server, t->source.nspace);
     add(t, PMIX_EVENT_TIMESTAMP, &(pmix_value_t){ .type = PMIX_TIME,
                                                   .data.time = (time_t)x->ops.now(x->host) });
+    add(t, LITE_EVENT_SEQ, &(pmix_value_t){ .type = PMIX_UINT64, .data.uint64 = x->told });
     if (t->harmless)
         add(t, PMIX_EVENT_NON_DEFAULT, &(pmix_value_t){ .type = PMIX_BOOL, .data.flag = true });
     infos.n = t->n;
@@ -174,6 +177,16 @@ static void tell_job(struct ext *x, const char *job, pmix_status_t status)
     t.harmless = true;
     add_text(&t, PMIX_NSPACE, job);
     raise_told(x, &t);
+}
+
+void ext_job_created(struct ext *x, const char *job)
+{
+    tell_job(x, job, PMIX_EXT_JOB_CREATED);
+}
+
+void ext_job_released(struct ext *x, const char *job)
+{
+    tell_job(x, job, PMIX_EXT_JOB_RELEASED);
 }
 
 void ext_job_started(struct ext *x, const char *job)
@@ -291,6 +304,8 @@ pmix_proc_state_t ext_end_state(const struct ext_end *how)
         return PMIX_PROC_STATE_CALLED_ABORT;
     if (WIFSIGNALED(how->wstatus))
         return how->commanded ? PMIX_PROC_STATE_KILLED_BY_CMD : PMIX_PROC_STATE_ABORTED_BY_SIG;
+    if (!WIFEXITED(how->wstatus))
+        return PMIX_PROC_STATE_UNDEF;    /* no end at all: nothing fits */
     if (WEXITSTATUS(how->wstatus))
         return PMIX_PROC_STATE_TERM_NON_ZERO;
     return how->inside ? PMIX_PROC_STATE_TERM_WO_SYNC : PMIX_PROC_STATE_TERMINATED;

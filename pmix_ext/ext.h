@@ -137,11 +137,15 @@ struct ext_end {                         /* of a process */
 };
 /* The state it has from then on. */
 pmix_proc_state_t ext_end_state(const struct ext_end *how);
+/* A job has its name and can be asked for, and none of its ranks exists. */
+void ext_job_created(struct ext *x, const char *job);
 /* The first ranks of a job are started; then all of them are. */
 void ext_job_started(struct ext *x, const char *job);
 void ext_job_launched(struct ext *x, const char *job);
 /* All its ranks that are to wait for a debugger do, at that place (PMIX_BREAKPOINT). */
 void ext_job_ready(struct ext *x, const char *job, const char *where);
+/* The first of those that waited are let go on. */
+void ext_job_released(struct ext *x, const char *job);
 void ext_rank_not_started(struct ext *x, const struct ext_rank *r, const char *why);
 /* It has called abort. */
 void ext_rank_aborts(struct ext *x, const struct ext_rank *r, int code, const char *text);

@@ -28,6 +28,10 @@ struct fact_job {
     int         exit_code;       /* of the job as a whole, then */
     double      remaining;       /* s that it may still run; 0: no limit is set */
     bool        ending;          /* it has failed, or is being ended */
+    bool        launched;        /* all its ranks are started */
+    bool        held, running;   /* then: all that are to wait for a debugger do; or none is to,
+                                    or the first are let go on */
+    bool        lost;            /* ranks of it, with their node */
     pmix_status_t status;        /* why, then */
     const char *target;          /* its ranks are tools' daemons, and look after this job ("": of
                                     none); they count nowhere but here.  NULL: they are none */

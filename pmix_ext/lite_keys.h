@@ -19,6 +19,21 @@
 #define LITE_JOB_STATE  "lite.job.state" /* PMIX_JOB_STATE */
 #define LITE_JOB_BEGAN  "lite.job.began" /* PMIX_TIME */
 #define LITE_JOB_ENDED  "lite.job.ended" /* PMIX_TIME; with it PMIX_EXIT_CODE: of a record */
+/* PMIX_UINT32: what has become of a job so far, LITE_STATUS_... ORed; a bit that is set stays
+ * (but LITE_STATUS_HELD).  Also in PMIX_QUERY_NAMESPACE_INFO. */
+#define LITE_JOB_STATUS "lite.job.status"
+enum {
+    LITE_STATUS_CREATED    = 0x01,       /* it has a name */
+    LITE_STATUS_SPAWNED    = 0x02,       /* all its ranks are started */
+    LITE_STATUS_HELD       = 0x04,       /* and all that are to wait for a debugger do */
+    LITE_STATUS_RUNNING    = 0x08,       /* nobody waits, or some have been let go on */
+    LITE_STATUS_ENDING     = 0x10,       /* it has failed, or is being ended */
+    LITE_STATUS_NODE_LOST  = 0x20,       /* with ranks of it */
+    LITE_STATUS_TERMINATED = 0x40        /* all have ended, and are gone */
+};
+/* PMIX_UINT64, of the server: the number of the last event that it has raised itself; and in
+ * each of these events its own.  They count from 1, of all jobs together. */
+#define LITE_EVENT_SEQ  "lite.event.seq"
 /* PMIX_STRING: jobs that have ended, of which there is a record, with commas. */
 #define LITE_JOBS_ENDED "lite.jobs.ended"
 /* In PMIX_QUERY_MEMORY_USAGE, with PMIX_QUERY_REPORT_MINMAX: MiB of one rank. */

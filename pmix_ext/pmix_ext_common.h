@@ -180,6 +180,11 @@ typedef int pmix_status_t;
 #define PMIX_EXT_EVENTS_MISSED                        (PMIX_EXTERNAL_ERR_BASE - 1)
 #define PMIX_EXT_MISSED                               "events.missed"
 
+/* Ours, of the launcher (PROTOCOL.md): a job has its name, before any process of it exists; and
+ * ranks that waited for a debugger go on. */
+#define PMIX_EXT_JOB_CREATED                          (PMIX_EXTERNAL_ERR_BASE - 2)
+#define PMIX_EXT_JOB_RELEASED                         (PMIX_EXTERNAL_ERR_BASE - 3)
+
 /* Names of earlier versions. */
 #define PMIX_ERR_SILENT                               (-2)
 #define PMIX_ERR_DEBUGGER_RELEASE                     (-3)

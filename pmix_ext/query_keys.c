@@ -141,7 +141,31 @@ pmix_status_t query_not_ours(struct ext *x, const struct element *of, pmix_value
     return PMIX_ERR_NOT_SUPPORTED;
 }
 
+static pmix_status_t get_seq(struct ext *x, const struct element *of, pmix_value_t *out)
+{
+    (void)of;
+    out->type = PMIX_UINT64;
+    out->data.uint64 = x->told;
+    return PMIX_SUCCESS;
+}
+
 /* --- a job ------------------------------------------------------------- */
+
+static uint32_t story(const struct fact_job *j)
+{
+    return LITE_STATUS_CREATED | (j->launched ? LITE_STATUS_SPAWNED : 0U) |
+           (j->held ? LITE_STATUS_HELD : 0U) | (j->running ? LITE_STATUS_RUNNING : 0U) |
+           (j->ending ? LITE_STATUS_ENDING : 0U) | (j->lost ? LITE_STATUS_NODE_LOST : 0U) |
+           (j->ended > 0 ? LITE_STATUS_TERMINATED : 0U);
+}
+
+static pmix_status_t get_story(struct ext *x, const struct element *of, pmix_value_t *out)
+{
+    (void)x;
+    out->type = PMIX_UINT32;
+    out->data.uint32 = story(&of->job->job);
+    return PMIX_SUCCESS;
+}
 
 static pmix_status_t get_job_status(struct ext *x, const struct element *of, pmix_value_t *out)
 {
@@ -189,10 +213,10 @@ static pmix_job_state_t job_state(const struct fact_job *j)
 static int add_job(struct ext *x, const struct element *of, struct buf *out, struct err *e)
 {
     const struct fact_job *j = &of->job->job;
-    pmix_info_t infos[8] = { { .key = "" } };
+    pmix_info_t infos[9] = { { .key = "" } };
     struct info_of what;
     pmix_value_t command;
-    size_t n = 6;
+    size_t n = 7;
     int got;
 
     info_of_fact(j, &what);
@@ -204,6 +228,7 @@ static int add_job(struct ext *x, const struct element *of, struct buf *out, str
     begin(&infos[3], PMIX_QUERY_JOB_STATUS, PMIX_STATUS)->value.data.status = j->status;
     begin(&infos[4], LITE_JOB_STATE, PMIX_JOB_STATE)->value.data.jstate = job_state(j);
     begin(&infos[5], LITE_JOB_BEGAN, PMIX_TIME)->value.data.time = (time_t)j->began;
+    begin(&infos[6], LITE_JOB_STATUS, PMIX_UINT32)->value.data.uint32 = story(j);
     if (j->ended > 0) {
         begin(&infos[n++], LITE_JOB_ENDED, PMIX_TIME)->value.data.time = (time_t)j->ended;
         begin(&infos[n++], PMIX_EXIT_CODE, PMIX_INT)->value.data.integer = j->exit_code;
@@ -468,6 +493,8 @@ const struct query_key query_keys[] = {
     { PMIX_QUERY_SUPPORTED_KEYS, ONCE(PMIX_STRING, 0, get_keys) },
     { PMIX_QUERY_SUPPORTED_QUALIFIERS, ONCE(PMIX_STRING, 0, get_qualifiers) },
     { PMIX_QUERY_NAMESPACES, ONCE(PMIX_STRING, 0, get_namespaces) },
+    { LITE_JOB_STATUS, ONCE(PMIX_UINT32, Q_NSPACE, get_story) },
+    { LITE_EVENT_SEQ, ONCE(PMIX_UINT64, 0, get_seq) },
     { LITE_JOBS_ENDED, ONCE(PMIX_STRING, 0, get_ended) },
     { PMIX_QUERY_NAMESPACE_INFO, .type = PMIX_INFO, .each = EACH_JOB, .takes = Q_NSPACE,
       .all_jobs = true, .add = add_job },

@@ -97,6 +97,7 @@ struct ext {
     struct events   kept;                /* owned: for those who ask later */
     size_t          nkept, kept_bytes;
     struct failures failures;            /* owned: of jobs that have not ended */
+    uint64_t        told;                /* events of the launcher so far */
     unsigned        looks;               /* numbers given to looks at files so far */
     size_t          nfiles;              /* that are monitored */
     struct get_waits   gets;             /* owned: pmix-get that wait */

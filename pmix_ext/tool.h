@@ -33,7 +33,7 @@ enum {
     OPT_HOST = 256, OPT_SYSTEM, OPT_SYSTEM_FIRST, OPT_JSON, OPT_STDERR, OPT_STDOUT, OPT_SYSLOG,
     OPT_RECORD, OPT_STORE, OPT_PRIORITY, OPT_WDIR, OPT_HOSTS, OPT_DETACH, OPT_HOLD,
     OPT_TARGET, OPT_PER_NODE, OPT_PER_PROC, OPT_STRIDE, OPT_DAEMONS,
-    OPT_DOT, OPT_SVG, OPT_THREADS, OPT_FUNCTIONS, OPT_TIMEOUT
+    OPT_DOT, OPT_SVG, OPT_THREADS, OPT_FUNCTIONS, OPT_TIMEOUT, OPT_FOLLOW, OPT_WAIT
 };
 
 struct tool_option {
@@ -214,6 +214,7 @@ int tool_query(struct tool *t);
 int tool_proctable(struct tool *t);
 int tool_keys(struct tool *t);
 int tool_attributes(struct tool *t);
+int tool_job_status(struct tool *t);
 int tool_log(struct tool *t);
 int tool_events(struct tool *t);
 int tool_output(struct tool *t);
@@ -225,6 +226,10 @@ int tool_release(struct tool *t);
 int tool_spawn(struct tool *t);
 int tool_top(struct tool *t);
 int tool_stack(struct tool *t);
+
+/* An event as a line, or a line of JSON.  0, or the exit status. */
+int event_print(bool json, pmix_status_t status, const pmix_proc_t *source,
+                const pmix_info_t *infos, size_t n);
 
 /* Output of ranks, line by line as it comes. */
 struct output;

@@ -8,8 +8,8 @@
 
 /* What the server raises for those only who ask for it. */
 static const pmix_status_t quiet[] = {
-    PMIX_EVENT_JOB_START, PMIX_LAUNCH_COMPLETE, PMIX_EVENT_JOB_END, PMIX_EVENT_SESSION_START,
-    PMIX_EVENT_SESSION_END, PMIX_EVENT_PROC_TERMINATED, PMIX_EVENT_NODE_DOWN,
+    PMIX_EXT_JOB_CREATED, PMIX_EVENT_JOB_START, PMIX_LAUNCH_COMPLETE, PMIX_EXT_JOB_RELEASED,
+    PMIX_EVENT_JOB_END, PMIX_EVENT_SESSION_START, PMIX_EVENT_SESSION_END, PMIX_EVENT_PROC_TERMINATED, PMIX_EVENT_NODE_DOWN,
     PMIX_EVENT_NODE_OFFLINE, PMIX_EVENT_SYS_OTHER, PMIX_READY_FOR_DEBUG, PMIX_DEBUGGER_RELEASE,
     PMIX_MONITOR_HEARTBEAT_ALERT, PMIX_MONITOR_FILE_ALERT, PMIX_PROC_HAS_CONNECTED,
 };
@@ -85,6 +85,12 @@ static int print_json(double when, pmix_status_t status, const pmix_proc_t *sour
                                tool_json(PMIX_PROC, source), "infos", list));
 }
 
+int event_print(bool json, pmix_status_t status, const pmix_proc_t *source,
+                const pmix_info_t *infos, size_t n)
+{
+    return (json ? print_json : print_line)(time_of(infos, n), status, source, infos, n);
+}
+
 /* On the library's thread, one after the other. */
 static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
                      pmix_info_t infos[], size_t n, pmix_info_t *results, size_t nresults,
@@ -96,7 +102,7 @@ static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
     (void)results;
     (void)nresults;
     if (w->left != 0 && !w->follow.ended) {
-        int bad = (w->json ? print_json : print_line)(time_of(infos, n), status, source, infos, n);
+        int bad = event_print(w->json, status, source, infos, n);
 
         if (bad)
             follow_end(&w->follow, bad);

@@ -21,6 +21,12 @@ static const struct tool_option query_options[] = {
     { NULL, 0, NULL, NULL }
 };
 
+static const struct tool_option status_options[] = {
+    { "follow", OPT_FOLLOW, NULL, "Then events of the job as they happen, until it ends." },
+    { "wait", OPT_WAIT, "STATES", "Not before it is in one of these, with commas." },
+    { NULL, 0, NULL, NULL }
+};
+
 static const struct tool_option log_options[] = {
     { "stderr", OPT_STDERR, NULL, "To the launcher's standard error (this is the default)." },
     { "stdout", OPT_STDOUT, NULL, "To the launcher's standard output." },
@@ -96,6 +102,10 @@ const struct tool_command tool_commands[] = {
       NULL, 1, -1, 0, tool_query },
     { "proctable", "[NSPACE]", "Print the process table of a job, as debuggers have it.",
       "Without NSPACE it is that of the only job.", query_options, 0, 1, 0, tool_proctable },
+    { "status", "[NSPACE]", "Say what has become of a job.",
+      "States: created, spawned, held, running, ending, node-lost, terminated; all that it has been "
+      "in, but held only while it is. Without NSPACE it is the only job.", status_options, 0, 1, 0,
+      tool_job_status },
     { "log", "TEXT...", "Write a line to where an administrator or the user reads it.", NULL,
       log_options, 1, -1, 0, tool_log },
     { "events", "", "Follow events as they happen, until interrupted or the server ends.",

@@ -291,6 +291,10 @@ static pmix_data_type_t type_of_key(const char *key)
     for (size_t i = 0; !a && i < sizeof arrays / sizeof *arrays; i++)
         if (!strcmp(key, arrays[i]))
             return PMIX_DATA_ARRAY;
+    if (!strcmp(key, LITE_JOB_STATUS))
+        return PMIX_UINT32;
+    if (!strcmp(key, LITE_EVENT_SEQ))
+        return PMIX_UINT64;
     return a ? a->type : !strcmp(key, LITE_JOBS_ENDED) ? PMIX_STRING : PMIX_UNDEF;
 }
 

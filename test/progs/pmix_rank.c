@@ -719,6 +719,15 @@ static void begin(void)
     size = number(&job, PMIX_JOB_SIZE);
 }
 
+/* Of all ranks, named so; whose, and by which rank of it.  The job ends before this returns. */
+static void abort_all(const char *nspace, pmix_rank_t rank)
+{
+    pmix_proc_t all;
+
+    PMIX_LOAD_PROCID(&all, nspace, rank);
+    SAME(PMIx_Abort(7, "enough of it", &all, 1), PMIX_SUCCESS);
+}
+
 static void run(const char *what)
 {
     if (!strcmp(what, "threads"))
@@ -732,6 +741,14 @@ static void run(const char *what)
     else if (!strcmp(what, "abort")) {
         if (me.rank == 0)
             SAME(PMIx_Abort(7, "enough of it", NULL, 0), PMIX_SUCCESS);
+        pause();
+    } else if (!strcmp(what, "abort-wildcard")) {
+        if (me.rank == 0)
+            abort_all(me.nspace, PMIX_RANK_WILDCARD);
+        pause();
+    } else if (!strcmp(what, "abort-node")) {
+        if (me.rank == 0)
+            abort_all(me.nspace, PMIX_RANK_LOCAL_NODE);
         pause();
     } else {
         exchange();

@@ -91,6 +91,30 @@ def abort(options):
     need(any("enough of it" in m for m in r.messages), "the words", r)
 
 
+@rows([(f"R10-10: an abort of the wildcard rank is one of the job, {where}", options)
+       for where, options in PLACES])
+def abort_wildcard(options):
+    r = run(*options, "-n", 3, build("pmix_rank"), "abort-wildcard", env=preloaded({}))
+    same(r.status, 7, f"status of {r}")
+    need(any("enough of it" in m for m in r.messages), "the words", r)
+
+
+@test("R10-10: an abort of the ranks of the own node ends these, and the others go on")
+def abort_node():
+    job = Job("-launcher", "fork", "-hosts", "a,b", "-ppn", "2", "-disable-auto-cleanup", "-n", 4,
+              build("pmix_rank"), "abort-node", env=preloaded({}))
+    tool = Tool(job)
+    key = "pmix.qry.ptable"
+
+    def states():
+        quals = [info("pmix.nspace", "STRING", tool_job(tool))]
+        r = good(tool.call("pmix-query", queries=[query(key, qualifiers=quals)]))
+        return [p["state"] for p in r["results"][0]["value"]["array"]]
+    wait_for(lambda: states() == [51, 51, 6, 6], lambda: f"killed by order, connected: {states()}")
+    job.kill(signal.SIGTERM)
+    job.finish()
+
+
 @rows([(f"values of 16 MiB, and other requests longer than a frame, {where}", options)
        for where, options in PLACES])
 def long_ones(options):

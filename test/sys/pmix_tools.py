@@ -412,7 +412,8 @@ def names():
     job = p.job()
     a, b = Tool(job.socket), Tool(job.socket)
     for t in a, b:
-        need(t.nspace.startswith(f"tool.{HOST[:40]}.") and t.rank == 0, "a given name", t.nspace)
+        need(re.fullmatch(re.escape(f"tool.{HOST[:40]}.") + "[0-9]+", t.nspace) and t.rank == 0,
+             "a given name", t.nspace, t.rank)
     need(a.nspace != b.nspace, "their own names")
     same(Tool(job.socket, name="watch-1").nspace, "watch-1", "a proposed one")
     c = Tool(job.socket, name="watch-2")

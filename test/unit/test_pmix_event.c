@@ -249,7 +249,8 @@ static void test_dialogue(void **state)
     free(b);
 }
 
-#define STAMP "{\"key\":\"pmix.evtstamp\",\"type\":\"PMIX_TIME\",\"value\":1000}"
+#define STAMP(seq) "{\"key\":\"pmix.evtstamp\",\"type\":\"PMIX_TIME\",\"value\":1000}," \
+    "{\"key\":\"lite.event.seq\",\"type\":\"PMIX_UINT64\",\"value\":" seq "}"
 #define HARMLESS "{\"key\":\"pmix.evnondef\",\"type\":\"PMIX_BOOL\",\"value\":true}"
 #define WHO(job, rank) "{\"key\":\"pmix.evproc\",\"type\":\"PMIX_PROC\",\"value\":" \
     FROM(job, rank) "}"
@@ -268,20 +269,20 @@ static void test_launcher(void **state)
     ext_job_started(b->x, "job0");
     STEPS(b, "0{ " EVENT("-191", FROM("job0", "\"wildcard\""),
                          "[{\"key\":\"pmix.nspace\",\"type\":\"PMIX_STRING\",\"value\":\"job0\"},"
-                         STAMP "," HARMLESS "]", "[2]"), "A=");
+                         STAMP("1") "," HARMLESS "]", "[2]"), "A=");
     ext_rank_aborts(b->x, &(struct ext_rank){ "job0", 1, 0 }, 3, "a\xff;");
     STEPS(b, "0{ " EVENT("-8", FROM("job0", "1"), "[" WHO("job0", "1") ","
                          INT("pmix.exit.code", "3") ",{\"key\":\"pmix.evtext\",\"type\":"
-                         "\"PMIX_STRING\",\"value\":\"a\\\\xFF;;\"}," STAMP "]", "[1]"), "A=");
+                         "\"PMIX_STRING\",\"value\":\"a\\\\xFF;;\"}," STAMP("2") "]", "[1]"), "A=");
     assert_int_equal(job_connect(b->f.job[0], b->f.job[1], &e), 0);
     ext_job_ended(b->x, "job0", 3);
-#define FAILED "[{\"key\":\"pmix.nspace\",\"type\":\"PMIX_STRING\",\"value\":\"job0\"},{\"key\":" \
+#define FAILED(seq) "[{\"key\":\"pmix.nspace\",\"type\":\"PMIX_STRING\",\"value\":\"job0\"},{\"key\":" \
     "\"pmix.job.term.status\",\"type\":\"PMIX_STATUS\",\"value\":-182}," \
-    INT("pmix.exit.code", "3") "," WHO("job0", "1") "," STAMP
-    STEPS(b, "0{ " EVENT("-182", FROM("job0", "\"wildcard\""), FAILED "]", "[1]"), "0=",
-          "A{ " EVENT("-182", FROM("job0", "\"wildcard\""), FAILED "]", "[1]"), "A=",
+    INT("pmix.exit.code", "3") "," WHO("job0", "1") "," STAMP(seq)
+    STEPS(b, "0{ " EVENT("-182", FROM("job0", "\"wildcard\""), FAILED("3") "]", "[1]"), "0=",
+          "A{ " EVENT("-182", FROM("job0", "\"wildcard\""), FAILED("3") "]", "[1]"), "A=",
           "0} cmd=pmix-event-register;thrid=1;codes=[-145];", "0{ " REGISTERED("3"),
-          "0{ " EVENT("-145", FROM("job0", "\"wildcard\""), FAILED "," HARMLESS "]", "[3]"));
+          "0{ " EVENT("-145", FROM("job0", "\"wildcard\""), FAILED("4") "," HARMLESS "]", "[3]"));
     bench_close(b);
     free(b);
 }
