@@ -252,7 +252,7 @@ def good(reply):
 
 # --- finding ---------------------------------------------------------------------
 
-FINDER = ["pmix_ext/find.c", "pmix_ext/find_far.c", "pmix_ext/start.c", "pmix_ext/rendezvous.c",
+FINDER = ["pmix_ext/find.c", "pmix_ext/find_far.c", "pmix_ext/hold_text.c", "pmix_ext/start.c", "pmix_ext/rendezvous.c",
           "pmix_ext/rundir.c", "pmix_ext/names.c", "pmix_ext/types.c", "pmix_ext/base64.c",
           "pmix_ext/json_reader.c", "pmix_ext/words.c", "pmix_ext/util_*.c",
           "pmix_ext/value*.c", "wire/buf.c", "wire/err.c", "wire/utf8.c"]
