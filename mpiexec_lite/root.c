@@ -184,7 +184,8 @@ static void run(struct root *r)
     else
         root_say(r, 1, "job %s: size %d, hosts %zu", r->jobid, r->main->launch.size,
                  r->plan->nhosts);
-    root_setup_main(r);
+    if (!root_pause_begin(r))
+        root_setup_main(r);
     ev_run(r->loop, 0);
 }
 
@@ -225,6 +226,7 @@ static void clear(struct root *r)
     root_timeline_clear(r);
     root_foreign_clear(r);
     root_debug_clear(r);
+    root_pause_end(r);
     root_ext_clear(r);
     if (r->node.buffer)
         node_clear(&r->node);

@@ -137,6 +137,8 @@ struct root {
     struct scheduler  scheduler;
     struct tools     *tools;     /* whose socket is open; NULL: it is not */
     ev_timer          open_tools;        /* it is to be */
+    bool              paused;            /* nothing is started before a tool says so, */
+    ev_timer          patience;          /* which it has so long for */
     struct survey    *processes;         /* owned: of the main job, for debuggers; or NULL */
     ev_timer          list_processes;    /* it is to be made */
     struct spawn     *daemons_asked;     /* programs of a debugger, one a host; NULL: none */
@@ -266,6 +268,12 @@ struct ext_order;
 struct root_job *root_job_by_id(struct root *r, const char *id);       /* or NULL */
 bool root_cleanup(void *host, const char *job, int rank, const struct ext_cleanup *x);
 bool root_order(void *host, const char *job, int rank, const struct ext_order *order);
+
+/* root_pause.c */
+bool root_pause_begin(struct root *r);           /* false: nothing is to be waited for */
+void root_pause_end(struct root *r);
+/* For ext_ops: a tool lets a launcher go on that waits. */
+int  root_pause_go(void *host, const struct spawn_command *directives, struct err *e);
 
 /* root_hold.c */
 void root_hold_launched(struct root_job *j);     /* all of it has been started */

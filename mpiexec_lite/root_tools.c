@@ -48,7 +48,7 @@ static void on_time(struct ev_loop *loop, ev_timer *w, int revents)
 /* A short job is over before it costs anything; one that is held waits for nothing else. */
 void root_tools_open(struct root *r)
 {
-    if (r->plan->no_tools)
+    if (r->plan->no_tools || r->tools || ev_is_active(&r->open_tools))
         return;
     ev_timer_init(&r->open_tools, on_time, r->plan->hold == HOLD_NONE ? TOOLS_AFTER : 0., 0.);
     r->open_tools.data = r;

@@ -179,6 +179,17 @@ static void tell_job(struct ext *x, const char *job, pmix_status_t status)
     raise_told(x, &t);
 }
 
+void ext_launcher_ready(struct ext *x)
+{
+    pmix_proc_t server;
+    struct told t;
+
+    events_server(x, &server);
+    t = tell_of(PMIX_LAUNCHER_READY, server);
+    t.harmless = true;
+    raise_told(x, &t);
+}
+
 void ext_job_created(struct ext *x, const char *job)
 {
     tell_job(x, job, PMIX_EXT_JOB_CREATED);

@@ -80,6 +80,10 @@ struct ext_ops {
     /* A rank says that it waits for a debugger at a place of its own.  False: it is not to; as
      * where this is NULL. */
     bool (*waits)(void *host, const char *job, int rank);
+    /* A tool lets a launcher go on that waits for one before it starts anything, with directives
+     * as a spawn has them.  1: it does; 0: it did not wait; -1 and e: they are wrong.  NULL: none
+     * waits. */
+    int  (*go)(void *host, const struct spawn_command *directives, struct err *e);
     /* A line for a log, without its end, safe to show; job: of the rank that says it, NULL: a
      * tool does.  0, or an errno; ENOTSUP: there is no such log. */
     int (*log)(void *host, enum ext_log to, int priority, const char *job, const char *line,
@@ -137,6 +141,8 @@ struct ext_end {                         /* of a process */
 };
 /* The state it has from then on. */
 pmix_proc_state_t ext_end_state(const struct ext_end *how);
+/* The launcher is up, and waits for a tool (ops.go). */
+void ext_launcher_ready(struct ext *x);
 /* A job has its name and can be asked for, and none of its ranks exists. */
 void ext_job_created(struct ext *x, const char *job);
 /* The first ranks of a job are started; then all of them are. */

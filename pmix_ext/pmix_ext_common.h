@@ -175,15 +175,15 @@ typedef int pmix_status_t;
 /* Codes of others are below. */
 #define PMIX_EXTERNAL_ERR_BASE                        (-3000)
 
-/* Ours: events that were for this process were dropped, as it did not read; the info
+/* Ours are between the standard's and those: events that were for this process were dropped, as it did not read; the info
  * PMIX_EXT_MISSED (PMIX_UINT64) says how many. */
-#define PMIX_EXT_EVENTS_MISSED                        (PMIX_EXTERNAL_ERR_BASE - 1)
+#define PMIX_EXT_EVENTS_MISSED                        (-2901)
 #define PMIX_EXT_MISSED                               "events.missed"
 
 /* Ours, of the launcher (PROTOCOL.md): a job has its name, before any process of it exists; and
  * ranks that waited for a debugger go on. */
-#define PMIX_EXT_JOB_CREATED                          (PMIX_EXTERNAL_ERR_BASE - 2)
-#define PMIX_EXT_JOB_RELEASED                         (PMIX_EXTERNAL_ERR_BASE - 3)
+#define PMIX_EXT_JOB_CREATED                          (-2902)
+#define PMIX_EXT_JOB_RELEASED                         (-2903)
 
 /* Names of earlier versions. */
 #define PMIX_ERR_SILENT                               (-2)

@@ -7,6 +7,9 @@
  * hear nothing, are let go by the launcher. */
 #include "pmix_ext/serve_event.h"
 
+#include "pmix_ext/pmix_ext_keys.h"
+#include "pmix_ext/serve_spawn.h"
+
 #include <string.h>
 
 bool debug_waits(const struct session *s, pmix_status_t status)
@@ -67,4 +70,48 @@ void debug_release(const struct session *s, const struct event *ev)
         else if (ev->range == PMIX_RANGE_SESSION || ev->range == PMIX_RANGE_GLOBAL ||
                  (ev->range == PMIX_RANGE_NAMESPACE && !strcmp(s->who.nspace, j.nspace)))
             release(s, j.nspace, -1);
+}
+
+/* --- a launcher that waits --------------------------------------------- */
+
+static pmix_status_t no_infos(struct err *e)
+{
+    err_set(e, ERR_INVALID_VAL, PMIX_LAUNCH_DIRECTIVES " is no array of PMIX_INFO");
+    return PMIX_ERR_TYPE_MISMATCH;
+}
+
+static pmix_status_t take_directives(const struct infos *infos, struct spawn_command *c,
+                                     struct err *e)
+{
+    const pmix_info_t *info = info_find(infos, PMIX_LAUNCH_DIRECTIVES);
+    const pmix_data_array_t *a = info && info->value.type == PMIX_DATA_ARRAY
+                                 ? info->value.data.darray : NULL;
+
+    if (!info)
+        return PMIX_SUCCESS;
+    if (!a || a->type != PMIX_INFO)
+        return no_infos(e);
+    return spawn_directives(a->array, a->size, c, e);
+}
+
+pmix_status_t debug_go(const struct session *s, pmix_status_t code, const struct infos *infos,
+                       bool *went, struct err *e)
+{
+    struct ext *x = s->ext;
+    struct spawn_request words = { 0 };
+    struct spawn_command *c;
+    pmix_status_t status;
+    int rc;
+
+    *went = false;
+    if (code != PMIX_DEBUGGER_RELEASE || !s->who.tool || !x->ops.go)
+        return PMIX_SUCCESS;
+    c = spawn_add_command(&words);
+    status = c ? take_directives(infos, c, e) : PMIX_ERR_NOMEM;
+    rc = status == PMIX_SUCCESS ? x->ops.go(x->host, c, e) : 0;
+    if (rc < 0)
+        status = e->code == ERR_NOMEM ? PMIX_ERR_NOMEM : PMIX_ERR_BAD_PARAM;
+    *went = rc > 0;
+    spawn_clear(&words);
+    return status;
 }

@@ -135,8 +135,13 @@ static enum outcome raise_event(struct request *rq, struct session *s, const str
     pmix_data_range_t range = rq->arg[NOTIFY_RANGE].s ? (pmix_data_range_t)
                               rq->arg[NOTIFY_RANGE].n : PMIX_RANGE_SESSION;
     pmix_status_t why;
-    struct event *ev = event_new(infos, range, &why, e);
+    struct event *ev;
+    bool went;
 
+    why = debug_go(s, (pmix_status_t)rq->arg[NOTIFY_STATUS].n, infos, &went, e);
+    if (why != PMIX_SUCCESS || went)
+        return went ? REPLY : ext_refuse(rq, why);
+    ev = event_new(infos, range, &why, e);
     if (!ev)
         return ext_refuse(rq, why);
     ev->status = (pmix_status_t)rq->arg[NOTIFY_STATUS].n;

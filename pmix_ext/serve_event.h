@@ -36,6 +36,10 @@ void failures_clear(struct ext *x);
  * those that are held and are to be released. */
 bool debug_waits(const struct session *s, pmix_status_t status);
 void debug_release(const struct session *s, const struct event *ev);
+/* The same event of a tool lets a launcher go on that waits for it, as its infos say: *went, and it
+ * is for nobody else.  The status, and e. */
+pmix_status_t debug_go(const struct session *s, pmix_status_t code, const struct infos *infos,
+                       bool *went, struct err *e);
 
 /* The launcher itself as the source of an event. */
 void events_server(struct ext *x, pmix_proc_t *out);

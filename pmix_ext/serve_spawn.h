@@ -10,6 +10,10 @@
 pmix_status_t spawn_translate(const struct infos *infos, const pmix_app_t *apps, size_t n,
                               struct spawn_request *want, struct err *e);
 
+/* Of infos alone, as pairs of a command that has no program. */
+pmix_status_t spawn_directives(const pmix_info_t *infos, size_t n, struct spawn_command *c,
+                               struct err *e);
+
 /* Channels (PMIX_FWD_) that the caller wants to read along, as infos of the job say, which
  * spawn_translate has taken. */
 unsigned spawn_forwards(const struct infos *infos);

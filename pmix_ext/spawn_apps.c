@@ -373,6 +373,12 @@ static pmix_status_t take_app(struct spawn_command *c, const struct infos *infos
     return status == PMIX_SUCCESS ? take_env(c, app->env, e) : status;
 }
 
+pmix_status_t spawn_directives(const pmix_info_t *infos, size_t n, struct spawn_command *c,
+                               struct err *e)
+{
+    return take_infos(c, infos, n, "directives", e);
+}
+
 unsigned spawn_forwards(const struct infos *infos)
 {
     static const struct { const char *key; unsigned channel; } forwards[] = {

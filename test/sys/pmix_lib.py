@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 
+import pmixlib
 from pmixlib import *
 from lib import *
 
@@ -104,11 +105,12 @@ def abort_node():
     job = Job("-launcher", "fork", "-hosts", "a,b", "-ppn", "2", "-disable-auto-cleanup", "-n", 4,
               build("pmix_rank"), "abort-node", env=preloaded({}))
     tool = Tool(job)
+    name = results(pmixlib.good(tool.call("pmix-query", queries=[query("pmix.qry.ns")])))[0][2]
     key = "pmix.qry.ptable"
 
     def states():
-        quals = [info("pmix.nspace", "STRING", tool_job(tool))]
-        r = good(tool.call("pmix-query", queries=[query(key, qualifiers=quals)]))
+        quals = [info("pmix.nspace", "STRING", name)]
+        r = pmixlib.good(tool.call("pmix-query", queries=[query(key, qualifiers=quals)]))
         return [p["state"] for p in r["results"][0]["value"]["array"]]
     wait_for(lambda: states() == [51, 51, 6, 6], lambda: f"killed by order, connected: {states()}")
     job.kill(signal.SIGTERM)

@@ -389,7 +389,7 @@ def supported():
         got = [answer(tool, key, ns(ranks.jobid), members), answer(ranks[1], key, members),
                answer(tool, key, info(NODE, "UINT32", 0), ns(ranks.jobid), members)]
         known = [x for x in got if not (isinstance(x, dict) and "status" in x)]
-        absent = ("pmix.parent", "pmix.exit.code", "pmix.alias")     # nobody, not yet, none
+        absent = ("pmix.parent", "pmix.exit.code", "pmix.alias", "pmix.dbg.tgt")     # nobody, not yet, none
         need(known or key in absent, f"{key} is never answered", got)
         need(all(x["status"] == NOT_FOUND for x in got if x not in known), key, got)
     for q in answer(tool, "pmix.qry.quals").split(","):

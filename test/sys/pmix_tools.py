@@ -2,6 +2,7 @@
 """Tools find servers, and what they are called: the system's server, launchers, selectors,
 entries that cannot be trusted, other users."""
 
+import re
 import contextlib
 import json
 import signal

@@ -303,7 +303,7 @@ static void test_missed(void **state)
     STEPS(b, "1} cmd=pmix-notify;thrid=1;status=-6;", "1{ " NOTIFIED,
           "1} cmd=pmix-notify;thrid=1;status=-6;", "1{ " NOTIFIED,
           "1} cmd=pmix-notify;thrid=1;status=-7;", "1{ " NOTIFIED, "0=");
-#define MISSED(n, ids) EVENT("-3001", FROM("node0", "0"), "[{\"key\":\"events.missed\",\"type\":" \
+#define MISSED(n, ids) EVENT("-2901", FROM("node0", "0"), "[{\"key\":\"events.missed\",\"type\":" \
     "\"PMIX_UINT64\",\"value\":" n "}]", ids)
     c->queued = EVENTS_QUEUED / 2;
     STEPS(b, "1} cmd=pmix-notify;thrid=1;status=-5;", "1{ " NOTIFIED, "0{ " MISSED("2", "[2]"),
