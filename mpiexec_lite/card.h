@@ -1,5 +1,6 @@
 /* card.h - what a user is told of a job that has failed, below the line that says what
- * happened: when, to which ends the others came, and that nothing is left.  Pure. */
+ * happened: when, to which ends the others came, who had not come to a fence
+ * that others waited in, and that nothing is left.  Pure. */
 #ifndef MPIEXEC_LITE_CARD_H
 #define MPIEXEC_LITE_CARD_H
 

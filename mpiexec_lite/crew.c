@@ -175,9 +175,21 @@ static bool is_end(int signo)
     return signo == SIGTERM || signo == SIGKILL;
 }
 
+/* The job is being ended: who waits in a fence, before the first of them is gone. */
+static void begin_killing(struct crew *c)
+{
+    for (int i = 0; i < c->n && !c->killing; i++) {
+        const struct member *m = c->job ? job_member(c->job, c->ranks[i].rank) : NULL;
+
+        c->ranks[i].fenced = m && c->ranks[i].pmi == PMI_INSIDE && member_in_fence(m);
+    }
+    c->killing = true;
+}
+
 void crew_kill(struct crew *c, int rank, int signo)
 {
-    c->killing = c->killing || (rank < 0 && (is_end(signo) || signo == SIGINT || signo == SIGHUP));
+    if (rank < 0 && (is_end(signo) || signo == SIGINT || signo == SIGHUP))
+        begin_killing(c);
     if (rank < 0 && is_end(signo) && c->step == CREW_SETTING_UP)
         hooks_cancel(c->hooks);
     for (int i = 0; i < c->n; i++) {

@@ -44,6 +44,7 @@ struct rank {
     struct pmi_conn conn;            /* fd -1: none */
     bool            held;            /* stopped where its program begins until crew_release */
     bool            adopted;         /* started by itself: it lives while it is connected */
+    bool            fenced;          /* it waited in a fence when the job was ended */
 };
 
 /* A rank that came to a bad end here before any was killed: what is kept of it for the user. */

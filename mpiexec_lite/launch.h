@@ -44,6 +44,7 @@ struct rank_state {
     enum pmi_phase pmi;
     bool           unstarted;    /* its program could not be started */
     bool           lost;         /* its node is */
+    bool           fenced;       /* it waited in a fence when the job was ended */
     bool           followed;     /* it ended when the job was being ended */
     bool           aborted;      /* has called abort */
     bool           commanded;    /* was told to end, alone (launch_order) */

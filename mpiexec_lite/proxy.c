@@ -69,7 +69,7 @@ static void rank_ended(void *host, struct crew *c, int rank, int wstatus)
     const struct rank *r = crew_rank(c, rank);
 
     events_add(&p->ended, &(struct rank_end){ rank, wstatus, (int)r->pid, (int)r->pmi,
-                                              proxy_job_of(c)->number });
+                                              proxy_job_of(c)->number, r->fenced });
 }
 
 static void rank_stuck(void *host, struct crew *c, int missing, int waiting)

@@ -71,6 +71,7 @@ static void rank_ended(void *host, struct crew *c, int rank, int wstatus)
              (int)j->launch.ranks[rank].pid, shell_status(wstatus));
     if (plan_is_single(&j->bundle.plan) && j->launch.ranks[rank].pmi == PMI_INSIDE)
         root_single_gone(j, rank);
+    j->launch.ranks[rank].fenced = crew_rank(c, rank)->fenced;
     root_rank_ended(j, rank, wstatus);
 }
 

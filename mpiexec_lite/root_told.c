@@ -52,6 +52,7 @@ static void rank_ended(struct root_job *j, const struct rank_end *x)
     }
     s->pid = x->pid;
     s->pmi = (enum pmi_phase)x->pmi;
+    s->fenced = x->fenced;
     root_say(j->root, 2, "%srank %d (pid %d): ended, status %d", root_job_name(j).text, x->rank,
              x->pid, shell_status(x->wstatus));
     root_rank_ended(j, x->rank, x->wstatus);

@@ -217,6 +217,8 @@ enum member_state member_state(const struct member *m);
 bool              member_ever_initialized(const struct member *m);
 /* The command it waits in ("kvs-fence", ...), or NULL. */
 const char       *member_waits_in(const struct member *m);
+/* That is a fence of all ranks of its job. */
+bool              member_in_fence(const struct member *m);
 
 /* The process of a member has ended: fences that miss it are looked at. */
 void member_ended(struct member *m);

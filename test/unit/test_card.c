@@ -13,8 +13,7 @@
 static const char *host(void *at, int rank)
 {
     (void)at;
-    (void)rank;
-    return "node1";
+    return rank < 4 ? "node1" : "node2";
 }
 
 static const char *program(void *at, int rank)
@@ -33,6 +32,21 @@ static struct rank_state several[] = {
     { LATE, .wstatus = SIGTERM, .pmi = PMI_INSIDE }, { LATE, .wstatus = SIGKILL },
     { LATE, .pmi = PMI_DONE }, { LATE, .lost = true, .wstatus = SIGKILL },
     { .pid = 0 },
+};
+/* 0 failed; 1, 5 and 9 waited; 2 to 4, 6 and 8 had not come; 7 had finalized */
+static struct rank_state fence[] = {
+    { RAN, .pmi = PMI_INSIDE, .wstatus = SIGSEGV },
+    { LATE, .pmi = PMI_INSIDE, .fenced = true },
+    { LATE, .pmi = PMI_INSIDE }, { LATE, .pmi = PMI_INSIDE }, { LATE },
+    { LATE, .pmi = PMI_INSIDE, .fenced = true },
+    { LATE }, { LATE, .pmi = PMI_DONE }, { LATE },
+    { LATE, .pmi = PMI_INSIDE, .fenced = true },
+    { RAN, .pmi = PMI_DONE }, { LATE, .lost = true },
+};
+static struct rank_state far[] = {
+    { RAN, .pmi = PMI_INSIDE, .wstatus = SIGSEGV }, { LATE, .fenced = true },
+#define AWAY { LATE }, { LATE, .fenced = true }
+    AWAY, AWAY, AWAY, AWAY, AWAY, AWAY, AWAY, AWAY,
 };
 static struct rank_state unstarted[] = { { .pid = -1, .unstarted = true }, { LATE } };
 
@@ -57,6 +71,16 @@ static const struct {
       "    stderr   a\\x1B[31m\n"
       "             \n"
       "             b\n" },
+    { "a fence", fence, 12, 0, "", "",
+      "    first    rank 0 on node1 (pid 100, app), 1.500 s after the start, inside PMI\n"
+      "    others   1 ended before, 9 ended when told to, 1 lost; 2 had finalized\n"
+      "    fence    3 waited in one; not there: ranks 2-3 on node1, rank 4 on node2, "
+      "rank 6 on node2, rank 8 on node2\n" },
+    { "a fence, many are not there", far, 18, 0, "", "",
+      "    first    rank 0 on node1 (pid 100, app), 1.500 s after the start, inside PMI\n"
+      "    others   17 ended when told to\n"
+      "    fence    9 waited in one; not there: rank 2 on node1, rank 4 on node2, rank 6 on node2, "
+      "rank 8 on node2, rank 10 on node2, rank 12 on node2 and 2 more\n" },
     { "not started", unstarted, 2, 0, "", "",
       "    others   1 ended when told to\n" },
 };
