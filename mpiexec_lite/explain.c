@@ -234,9 +234,12 @@ static int tell(const struct explain *x, FILE *out, struct err *e)
 
 bool explain_is_asked(char *const *words)
 {
+    static const char *const names[] = { "explain", "show", "do-not-launch" };
+
     for (; *words; words++)
-        if (**words == '-' && !strcasecmp(*words + strspn(*words, "-"), "explain"))
-            return true;
+        for (size_t i = 0; **words == '-' && i < sizeof names / sizeof *names; i++)
+            if (!strcasecmp(*words + strspn(*words, "-"), names[i]))
+                return true;
     return false;
 }
 

@@ -37,11 +37,19 @@ const struct option opts_compat[] = {
       .help = "For Open MPI; ignored with a warning." },
     { .names = { "am", "prefix", "personality" }, .arg = "VALUE", IGNORED, .text = open_mpi,
       .help = "For Open MPI; ignored with a warning." },
+    { .names = { "display" }, .arg = "map|bindings", .section = SECTION_COMPAT,
+      .set = opts_set_display,
+      .help = "Open MPI's: as -print-rank-map and -report-bindings.  For its other words there "
+              "is -explain." },
+    { .names = { "report-state-on-timeout", "get-stack-traces" }, IGNORED,
+      .help = "Always so: see -timeout." },
     { .names = { "noprefix" }, IGNORED, .help = "Always so." },
 
     /* mpirun_rsh */
     { .names = { "ssh" }, .section = SECTION_COMPAT, .set = opts_set_as, .with = "launcher",
       .text = "ssh", .help = "As -launcher ssh." },
+    { .names = { "rsh" }, .section = SECTION_COMPAT, .set = opts_set_as, .with = "launcher",
+      .text = "rsh", .help = "As -launcher rsh." },
     { .names = { "export" }, .arg = "[=LIST]", .section = SECTION_COMPAT,
       .set = opts_set_export_list, JOB(env), .with = "genvall",
       .help = "mpirun_rsh's: inherit the whole environment.  srun's, with ALL, NONE, NAME and "
@@ -61,6 +69,11 @@ const struct option opts_compat[] = {
     { .names = { "kill-on-bad-exit", "K" }, .arg = "[=0|1]", .section = SECTION_COMPAT,
       .set = opts_set_kill_on_bad_exit, JOB(policy), .with = "end-on-nonzero",
       .help = "As -end-on-nonzero, unless it is 0." },
+    { .names = { "cpu-bind", "cpu_bind" }, .arg = "HOW", .section = SECTION_COMPAT,
+      .set = opts_set_cpu_bind,
+      .help = "srun's none, threads, cores, sockets, ldoms, boards, rank and map_cpu:LIST: as "
+              "-bind-to none, hwthread, core, socket, numa, machine, rr and user:LIST; verbose: as "
+              "-report-bindings." },
     { .names = { "u", "unbuffered" }, IGNORED,
       .help = "Ignored: whole lines are shown at once." },
 
@@ -75,7 +88,6 @@ const size_t opts_compat_count = sizeof opts_compat / sizeof *opts_compat;
 
 const struct refusal opts_refused[] = {
     /* where processes run */
-    { "cpu-bind", "srun's words are not known", "use -bind-to, -cpu-list or -map-by" },
     { "rankfile rf", "a file does not place single ranks", "use -rankmap and -bind-to user:LIST" },
     { "use-hwthread-cpus", "processes are counted by slots", "use -bind-to hwthread" },
     { "gpu-subdevs-per-proc", "parts of GPUs are not shared out",
@@ -83,25 +95,23 @@ const struct refusal opts_refused[] = {
     { "add-host add-hostfile", "all hosts are named at the start", "use -hosts or -f" },
 
     /* what would be shown */
-    { "show display display-allocation display-devel-map output-proctable do-not-launch xml",
-      "nothing describes a job that does not run",
-      "use -print-rank-map, or pmix_tool(1) when it runs" },
+    { "display-allocation display-devel-map output-proctable xml",
+      "a job shows no such list when it starts",
+      "use -explain before, or pmix_tool(1) when it runs" },
     { "profile", "PMI calls are not counted", "use -trace-wire FILE" },
     { "report-pid report-uri", "the launcher is found without",
       "use pmix_tool ps, or $! of the shell" },
-    { "report-state-on-timeout get-stack-traces", "a time-out tells nothing more",
-      "send the launcher SIGQUIT before it" },
 
     /* other programs around the job */
     { "tv gdb debugger", "no debugger is started from here",
-      "let the debugger attach: pmix_tool ps has the pids" },
+      "start this launcher by the debugger (MPIR), or use -hold exec and attach to the pids of "
+      "pmix_tool ps" },
     { "xterm", "no terminal is opened", "put xterm -e before the program" },
     { "gtool gtoolfile", "no tool is put before some of the ranks",
       "write -n 1 TOOL PROGRAM : -n N PROGRAM" },
     { "preload-binary preload-files set-cwd-to-session-dir", "no file is sent to hosts",
       "copy them to a folder that all hosts have" },
     { "sg", "the group is the caller's", "run sg GROUP -c 'mpiexec_lite ...'" },
-    { "rsh", "rsh is not supported as a launcher", "use ssh, or -launcher-exec" },
     { "launch-agent", "only pmi2_proxy is started on other hosts", "use -proxy PATH" },
     { "dvm novm", "each launcher starts its own servers", NULL },
 

@@ -449,7 +449,7 @@ const struct option opts_table[] = {
     { .names = { "stop-in-init" }, .section = SECTION_INFO, .with = "hold",
       .set = opts_set_value, JOB(hold), .value = HOLD_INIT,
       .help = "The same as -hold init." },
-    { .names = { "explain" }, .section = SECTION_INFO,
+    { .names = { "explain", "show", "do-not-launch" }, .section = SECTION_INFO,
       .set = opts_set_inquiry, JOB(inquiry), .value = INQUIRY_EXPLAIN,
       .help = "Start nothing: print what would run where, and why.",
       .more = "Hosts, ranks, environment and the commands that would reach the other hosts, "

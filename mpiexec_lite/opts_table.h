@@ -157,6 +157,7 @@ int opts_warn(struct reader *r, struct err *e, const char *fmt, ...) PRINTF(3, 4
 /* Options of other launchers, opts_set_compat.c. */
 option_fn opts_set_timestamps, opts_set_export_list, opts_set_kill_on_bad_exit;
 option_fn opts_set_output, opts_set_srun_pattern, opts_set_srun_input, opts_set_output_folder;
+option_fn opts_set_display, opts_set_cpu_bind;
 
 /* All words have been read: the plan gets what depends on several of them, and what the
  * environment says, and is checked; opts_settle.c.  0, or -1 and e. */
