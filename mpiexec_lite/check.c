@@ -51,6 +51,7 @@ static json_t *request(const struct plan *p, const struct placement *place,
             json_array_append_new(list, program(&p->apps[a]));
     }
     add_variable(to, "search", env.v, "PATH");
+    add_variable(to, "tmp", env.v, "TMPDIR");
     add_variable(to, "libraries", env.v, "LD_LIBRARY_PATH");
     if (getcwd(dir, sizeof dir))
         json_object_set_new(to, "dir", json_shown(dir));

@@ -51,6 +51,18 @@ static void check_limits(const struct probe *p, json_t *list)
         problem(list, "/dev/shm has no room: its ranks cannot share memory");
 }
 
+static void check_folders(const struct probe *p, json_t *list)
+{
+    const json_t *full = json_object_get(p->facts, "full");
+
+    for (size_t i = 0; i < json_array_size(full); i++) {
+        const json_t *one = json_array_get(full, i);
+
+        problem(list, "nothing can be stored in %.300s: %.100s", json_word(one, "folder"),
+                json_word(one, "why"));
+    }
+}
+
 static void check_program(const json_t *asked, const json_t *found, json_t *list)
 {
     const json_t *missing = json_object_get(found, "missing");
@@ -96,6 +108,7 @@ json_t *check_host(const struct probe *p)
     json_object_set_new(to, "clock", json_real(p->clock));
     json_object_set(to, "facts", p->facts);
     check_limits(p, list);
+    check_folders(p, list);
     check_programs(p, list);
     return to;
 }

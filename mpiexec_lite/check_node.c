@@ -8,6 +8,8 @@
 #include "mpiexec_lite/sink.h"
 #include "mpiexec_lite/spread.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,6 +114,50 @@ static void add_machine(json_t *to)
     json_object_set_new(to, "shm_free", json_integer((json_int_t)(shm.f_bavail * shm.f_frsize)));
 }
 
+/* Why nothing more can be stored there, as a file without a name finds out, which disk quotas
+ * count too; where such a file cannot be made, as on NFS, what the file system says.  0:
+ * something can, or it cannot be told. */
+static int no_room(const char *folder)
+{
+    static const char block[4096];
+    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600), why = 0;
+    struct statvfs s;
+
+    if (fd >= 0) {
+        why = write(fd, block, sizeof block) < 0 ? errno : 0;
+        close(fd);
+    } else if (errno == ENOSPC || errno == EDQUOT) {
+        why = errno;
+    } else if (statvfs(folder, &s) == 0 && (!s.f_bavail || (s.f_files && !s.f_favail)) &&
+               !(s.f_flag & ST_RDONLY)) {
+        why = ENOSPC;
+    }
+    return why == ENOSPC || why == EDQUOT ? why : 0;
+}
+
+static void add_full(json_t *to, const char *folder)
+{
+    int why = no_room(folder);
+
+    if (why)
+        json_array_append_new(to, json_pack("{s:o, s:s}", "folder", json_shown(folder), "why",
+                                            strerror(why)));
+}
+
+/* Folders that are full: for memory that ranks share, for what is temporary, and where they
+ * begin. */
+static json_t *full_folders(const json_t *request)
+{
+    json_t *list = json_array();
+    const char *dir = json_word(request, "dir"), *tmp = json_word(request, "tmp");
+
+    add_full(list, "/dev/shm");
+    add_full(list, *tmp ? tmp : "/tmp");
+    if (*dir)
+        add_full(list, dir);
+    return list;
+}
+
 /* Its libraries, as the ranks' LD_LIBRARY_PATH lets them be found. */
 static void add_missing(json_t *to, const json_t *request, const char *path)
 {
@@ -168,6 +214,7 @@ static json_t *facts(const json_t *request)
     json_t *to = json_object(), *list = json_array();
 
     add_machine(to);
+    json_object_set_new(to, "full", full_folders(request));
     for (size_t i = 0; i < json_array_size(programs); i++) {
         if (*dir && chdir(dir) < 0)      /* as for a rank, where it is not there */
             dir = "";

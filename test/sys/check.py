@@ -78,6 +78,30 @@ def limits(bed):
          "too few")
 
 
+@point("folders that are full are named: /dev/shm, the temporary one, the working directory")
+def full(bed):
+    folder, tmp = bed.path("work"), bed.path("tmp")
+    for path in folder, tmp:
+        os.makedirs(path, exist_ok=True)
+    places = ["/dev/shm", tmp, folder]
+    fill = bed.write("fill", "#!/bin/sh\nfor d; do mount -t tmpfs -o size=64k tmpfs $d || exit\n"
+                             "dd if=/dev/zero of=$d/fill bs=4k 2>/dev/null; done; exit 0\n", 0o755)
+    use = bed.write("use", "#!/bin/sh\nmount -t tmpfs -o nr_inodes=2 tmpfs $1 && touch $1/a\n",
+                    0o755)
+    words = ["-hosts", "node1,node2", "-genv", "TMPDIR", tmp, "-n", 2, "true"]
+    same([bed.run(1, [fill, *places]).returncode, bed.run(2, [use, folder]).returncode], [0, 0],
+         "what fills them")
+    try:
+        told = problems(check(bed, *words, status=1, cwd=folder))
+    finally:
+        bed.run(1, ["umount", *places])
+        bed.run(2, ["umount", folder])
+    why = "No space left on device"
+    same(told, {"node1": [f"nothing can be stored in {x}: {why}" for x in places],
+                "node2": [f"nothing can be stored in {folder}: {why}"]}, "what is full")
+    same(check(bed, *words, cwd=folder)["problems"], 0, "and later not")
+
+
 @point("a host that refuses, one that is silent, one without pmi2_proxy")
 def unreached(bed):
     bed.sshd_stop(1)
