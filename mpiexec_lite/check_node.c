@@ -1,6 +1,7 @@
 /* check_node.c - see check_node.h */
 #include "mpiexec_lite/check_node.h"
 
+#include "mpiexec_lite/binding.h"
 #include "mpiexec_lite/cgroup_limits.h"
 #include "mpiexec_lite/child.h"
 #include "mpiexec_lite/libraries.h"
@@ -185,6 +186,34 @@ static const char *word_or_null(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
+static int number_of(const json_t *object, const char *key)
+{
+    return (int)json_integer_value(json_object_get(object, key));
+}
+
+/* Why ranks cannot be bound here as they are to be. */
+static void add_binding(json_t *to, const json_t *how)
+{
+    struct plan plan = { .map = {
+        .bind = (char *)word_or_null(how, "bind"), .by = (char *)word_or_null(how, "by"),
+        .memory = (char *)word_or_null(how, "memory"), .cpus = (char *)word_or_null(how, "cpus"),
+        .each = number_of(how, "each"), .gpus = number_of(how, "gpus"),
+    } };
+    struct app app = { .bind = NULL };
+    struct binding_request q = { .plan = &plan, .app = &app, .n = number_of(how, "ranks"),
+                                 .jobid = "", .crowd_wanted = true };
+    struct topo_here here = { .read = false };
+    struct strlist notes = { 0 };
+    struct err e = { 0 };
+    struct binding b;
+
+    if (binding_make(&b, &here, &q, &notes, &e) < 0)
+        json_object_set_new(to, "binding", json_shown(e.text));
+    strlist_clear(&notes);
+    binding_clear(&b);
+    topo_here_clear(&here);
+}
+
 static json_t *look_at(const json_t *program, const json_t *request)
 {
     const char *wdir = word_or_null(program, "wdir"), *search = word_or_null(request, "search");
@@ -215,6 +244,8 @@ static json_t *facts(const json_t *request)
 
     add_machine(to);
     json_object_set_new(to, "full", full_folders(request));
+    if (json_object_get(request, "binding"))
+        add_binding(to, json_object_get(request, "binding"));
     for (size_t i = 0; i < json_array_size(programs); i++) {
         if (*dir && chdir(dir) < 0)      /* as for a rank, where it is not there */
             dir = "";

@@ -165,6 +165,28 @@ def programs(bed):
     os.unlink(bed.path("bin", os.path.basename(GONE)))
 
 
+@point("what would stop the launcher itself, and a binding that a host has not")
+def stopped(bed):
+    hosts = ["-hosts", "node0,node1", "-n", 3]
+    for words, place, text in (
+            (["-nooversubscribe"], None, "node0 would have 2 processes and has 1 slots"),
+            (["-outfile", "/etc/passwd/x"], None, "nothing can be written in /etc/passwd: Not a "),
+            (["-timeline", "/dev/null/x.svg"], None, "nothing can be written in /dev/null: Not a "),
+            (["-stdin", "file:/no/such"], None, "-stdin: /no/such: No such file"),
+            (["-provider", "/no/such"], None, "provider /no/such: No such file"),
+            (["-bind-to", "user:5000"], "node1", "processes cannot be bound: user:5000: none of "),
+            (["-cpu-list", "5000"], "node0", "processes cannot be bound: -cpu-list: none of them")):
+        a = check(bed, *words, *hosts, "true", status=1)
+        told = a["launcher"]["problems"] if place is None else problems(a).get(place, [])
+        need(any(text in x for x in told), f"the problem of {words}", a)
+        r = bed.run(0, [bed.launcher, *words, *hosts, "true"])
+        need(r.returncode, f"a job fails with {words}", r)
+    r = bed.run(0, [bed.launcher, "-check", "-q", "-stdin", "file:/no/such", *hosts, "true"])
+    same(r.stdout.decode(), "the launcher: -stdin: /no/such: No such file or directory\n"
+                            "1 problem, 0 of 2 hosts\n", "as text")
+    quiet(bed)
+
+
 @point("what a login prints does not disturb; a launcher without a stream is said")
 def noise(bed):
     bed.rc("root", ".bashrc", "echo welcome; echo oops >&2; echo '{\"clock\": 1}'\n")
