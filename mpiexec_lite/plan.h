@@ -208,7 +208,7 @@ struct plan {
     char            *hold_ranks; /* of the job (rank_list.h); NULL: all (hold.h) */
 
     enum inquiry     inquiry;    /* -explain, -check */
-    bool             json, brief;        /* its answer: -json, -quiet */
+    bool             json, brief, svg;   /* its answer: -json, -quiet, -svg */
     int              verbose;    /* -v: 1, -v -v (or -vv): 2 ... */
     char            *trace;      /* --trace-wire FILE or NULL */
     char            *timeline;   /* -timeline FILE or NULL */
