@@ -37,11 +37,27 @@ static void add_text(json_t *to, const char *key, const char *text)
         json_object_set_new(to, key, json_shown(text));
 }
 
-/* How its ranks are to be bound, if they are. */
-static void add_binding(json_t *to, const struct plan *p, const struct host *h, long ranks)
+/* The ranks of a node, in order. */
+static json_t *list_ranks(const struct placement *place, const struct node_runs *runs, size_t node)
+{
+    json_t *list = json_array();
+
+    for (size_t i = runs->first[node]; i < runs->first[node + 1]; i++) {
+        const struct run *r = &place->runs[runs->order[i]];
+
+        for (int k = 0; k < r->n; k++)
+            json_array_append_new(list, json_integer(r->first + k));
+    }
+    return list;
+}
+
+/* How its ranks are to be bound, if they are; and which they are, to be drawn. */
+static void add_binding(json_t *to, const struct plan *p, const struct placement *place,
+                        const struct node_runs *runs, size_t node)
 {
     const struct map_options *m = &p->map;
-    const char *bind = h->binding ? h->binding : m->bind;
+    const char *bind = p->hosts[node].binding ? p->hosts[node].binding : m->bind;
+    long ranks = node_ranks(runs, place, node);
     json_t *how;
 
     if (!ranks || (!bind && !m->cpus && !m->memory && !m->gpus))
@@ -51,6 +67,8 @@ static void add_binding(json_t *to, const struct plan *p, const struct host *h, 
     add_text(how, "by", m->by);
     add_text(how, "memory", m->memory);
     add_text(how, "cpus", m->cpus);
+    if (m->report)
+        json_object_set_new(how, "draw", list_ranks(place, runs, node));
     json_object_set_new(to, "binding", how);
 }
 
@@ -73,7 +91,7 @@ static json_t *request(const struct plan *p, const struct placement *place,
         for (a = a < next ? next : a; a <= last; next = ++a)
             json_array_append_new(list, program(&p->apps[a]));
     }
-    add_binding(to, p, &p->hosts[node], node_ranks(runs, place, node));
+    add_binding(to, p, place, runs, node);
     add_variable(to, "search", env.v, "PATH");
     add_variable(to, "tmp", env.v, "TMPDIR");
     add_variable(to, "libraries", env.v, "LD_LIBRARY_PATH");

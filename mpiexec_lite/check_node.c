@@ -191,7 +191,24 @@ static int number_of(const json_t *object, const char *key)
     return (int)json_integer_value(json_object_get(object, key));
 }
 
-/* Why ranks cannot be bound here as they are to be. */
+/* As -report-bindings has it. */
+static json_t *draw(const struct binding *b, const json_t *ranks)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < json_array_size(ranks); i++) {
+        struct buf text = BUF_INIT;
+
+        buf_printf(&text, "rank %lld: ", (long long)json_integer_value(json_array_get(ranks, i)));
+        binding_draw(b->topo, binding_cpus(b, (int)i), &text);
+        if (!text.failed)
+            json_array_append_new(list, json_shown(buf_bytes(&text)));
+        buf_clear(&text);
+    }
+    return list;
+}
+
+/* Why ranks cannot be bound here as they are to be, or to what they would be. */
 static void add_binding(json_t *to, const json_t *how)
 {
     struct plan plan = { .map = {
@@ -209,6 +226,8 @@ static void add_binding(json_t *to, const json_t *how)
 
     if (binding_make(&b, &here, &q, &notes, &e) < 0)
         json_object_set_new(to, "binding", json_shown(e.text));
+    else if (b.topo && json_object_get(how, "draw"))
+        json_object_set_new(to, "drawn", draw(&b, json_object_get(how, "draw")));
     strlist_clear(&notes);
     binding_clear(&b);
     topo_here_clear(&here);

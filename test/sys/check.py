@@ -187,6 +187,18 @@ def stopped(bed):
     quiet(bed)
 
 
+@point("-report-bindings: drawn on every host as a job draws it")
+def drawn(bed):
+    words = ["-hosts", "node0:2,node1:2", "-n", 4, "-bind-to", "core", "-report-bindings", "true"]
+    job = bed.run(0, [bed.launcher, *words]).stderr.decode().splitlines()
+    wanted = sorted(x.removeprefix("mpiexec_lite: ") for x in job if ": rank " in x)
+    r = bed.run(0, [bed.launcher, "-check", *words])
+    same(([x for x in r.stdout.decode().splitlines() if ": rank " in x], r.returncode, len(wanted)),
+         (wanted, 0, 4), "what is drawn")
+    same(facts(check(bed, *words), "node1")["drawn"],
+         [x.partition(": ")[2] for x in wanted if x.startswith("node1")], "in JSON")
+
+
 @point("what a login prints does not disturb; a launcher without a stream is said")
 def noise(bed):
     bed.rc("root", ".bashrc", "echo welcome; echo oops >&2; echo '{\"clock\": 1}'\n")
