@@ -221,7 +221,7 @@ const struct option opts_table[] = {
       .help = "Print first which ranks run on which host, as (HOST:0,1,2)." },
 
     { .names = { "rmk" }, .arg = "KIND", .section = SECTION_HOSTS, .set = opts_set_rmk,
-      .help = "Which resource manager's hosts to run on: slurm, pbs, lsf, sge, cobalt, ll; "
+      .help = "Which resource manager's hosts to run on: slurm, pbs, lsf, sge, cobalt, ll, flux; "
               "user: none.",
       .more = "Without it, nor HYDRA_RMK, it is the first of them whose environment is there. "
               " A list of hosts beats what it has granted, and -ppn its slots.  See "

@@ -478,7 +478,7 @@ static const struct { const char *name, *words[MOST], *error; } bad[] = {
     { "unknown launcher",   { "-launcher", "loom", "a" },
       "-launcher: 'loom' is none of: ssh, fork, manual, tcp, slurm, pbs, lsf, sge, ll, rsh" },
     { "unknown manager",    { "-rmk", "loom", "a" },
-      "-rmk: 'loom' is none of: user, slurm, pbs, lsf, sge, cobalt, ll" },
+      "-rmk: 'loom' is none of: user, slurm, pbs, lsf, sge, cobalt, ll, flux" },
     { "not in its job",     { "-rmk", "sge", "a" },
       "job of sge (-rmk user: do not look): this is no job of sge: there is no variable "
       "PE_HOSTFILE" },
