@@ -74,6 +74,12 @@ const struct option opts_compat[] = {
       .help = "srun's none, threads, cores, sockets, ldoms, boards, rank and map_cpu:LIST: as "
               "-bind-to none, hwthread, core, socket, numa, machine, rr and user:LIST; verbose: as "
               "-report-bindings." },
+    { .names = { "nodelist" }, .arg = "LIST", .section = SECTION_COMPAT, .set = opts_set_as,
+      .with = "hosts", .help = "As -hosts." },
+    { .names = { "mpi" }, .arg = "KIND", IGNORED,
+      .help = "Ignored: processes find PMI-1 and PMI-2 in any case." },
+    { .names = { "job-name", "J" }, .arg = "NAME", IGNORED,
+      .help = "Ignored: nothing is listed by such a name." },
     { .names = { "u", "unbuffered" }, IGNORED,
       .help = "Ignored: whole lines are shown at once." },
 
@@ -89,6 +95,7 @@ const size_t opts_compat_count = sizeof opts_compat / sizeof *opts_compat;
 const struct refusal opts_refused[] = {
     /* where processes run */
     { "rankfile rf", "a file does not place single ranks", "use -rankmap and -bind-to user:LIST" },
+    { "ppr", "it has another name", "use -map-by ppr:N:OBJECT" },
     { "use-hwthread-cpus", "processes are counted by slots", "use -bind-to hwthread" },
     { "gpu-subdevs-per-proc", "parts of GPUs are not shared out",
       "set ZE_AFFINITY_MASK from MPI_LOCALRANKID in a script" },
@@ -118,7 +125,11 @@ const struct refusal opts_refused[] = {
     /* how jobs run */
     { "multi-prog", "a program a rank is written otherwise",
       "use ':' or -configfile, one program a line" },
-    { "W wait", "ranks are not ended because one has", "use -timeout or -end-on-nonzero" },
+    { "W wait", "ranks are not ended because one has", "use -timeout or -end-on-nonzero; hosts "
+      "(srun's -w) are those of -hosts" },
+    { "nodes", "the hosts are those of a list or an allocation", "use -hosts and -ppn, or -alloc N" },
+    { "time t partition p account A qos exclusive mem mem-per-cpu constraint gres reservation",
+      "nothing is asked of a batch system this way", "use -alloc N:TIME,OPTION=VALUE" },
     { "max-restarts continuous", "no process is started again", NULL },
     { "index-argv-by-rank", "all ranks of a program have one name", NULL },
     { "runtime-options", "there is no such list", "give the options themselves" },

@@ -262,7 +262,7 @@ const struct option opts_table[] = {
       .with = "map-by", .help = "The same as -map-by core." },
     { .names = { "npersocket" }, .arg = "N", .section = SECTION_MAP, .set = opts_set_per_socket,
       .with = "map-by", .help = "The same as -map-by ppr:N:socket." },
-    { .names = { "cpus-per-proc", "cpus-per-rank" }, .arg = "N", .section = SECTION_MAP,
+    { .names = { "cpus-per-proc", "cpus-per-rank", "cpus-per-task" }, .arg = "N", .section = SECTION_MAP,
       .set = opts_set_cpus_per_rank, .help = "Bind each process to N cores." },
     { .names = { "rank-by" }, .arg = "slot|node|fill", .section = SECTION_MAP,
       .set = opts_set_numbering,
@@ -276,7 +276,7 @@ const struct option opts_table[] = {
               "interleave[:NODES].",
       .more = "NODES are numbers of NUMA nodes, as 0,2-3; without them those near the processors "
               "that the process is bound to.  The variable HYDRA_MEMBIND does the same." },
-    { .names = { "gpus-per-proc", "g" }, .arg = "N|AUTO", .section = SECTION_MAP,
+    { .names = { "gpus-per-proc", "g", "gpus-per-task" }, .arg = "N|AUTO", .section = SECTION_MAP,
       .set = opts_set_gpus,
       .help = "Let each process see N GPUs of its node, or an equal share of them.",
       .more = "It sets CUDA_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES or ZE_AFFINITY_MASK, by the "

@@ -30,9 +30,10 @@ OPEN_MPI = """c N npernode H x wd oversubscribe allow-run-as-root tag-output out
     timestamp-output merge-stderr-to-stdout output-filename timeout stdin mca prefix display
     report-state-on-timeout do-not-launch"""
 MPIRUN_RSH = "export export-all config ssh rsh show"
-SRUN = "label u o e i K kill-on-bad-exit export input error ntasks cpu-bind"
+SRUN = """label u o e i K kill-on-bad-exit export input error ntasks cpu-bind cpus-per-task
+    gpus-per-task nodelist mpi job-name J"""
 TAKEN = " ".join([MPI, HYDRA, INTEL, OPEN_MPI, MPIRUN_RSH, SRUN]).split()
-EITHER = "gpu-subdevs-per-proc rmk profile gtool sg tv xterm W multi-prog".split()
+EITHER = "gpu-subdevs-per-proc rmk profile gtool sg tv xterm W multi-prog nodes time partition mem".split()
 
 
 def man():
@@ -71,6 +72,8 @@ def either():
        ("a missing value", ["-wdir"], "-wdir"),
        ("a bad value", ["-usize", "many", "true"], "'many'"),
        ("a bad map", ["-rankmap", "0,9", "true"], "host number 9"),
+       ("-N beside -n", ["-n", 2, "-N", 2, "true"], "-N is -n here; -ppn is for each host"),
+       ("-c beside -n", ["-n", 2, "-c", 2, "true"], "-cpus-per-proc for each process"),
        ("one option twice", ["-n", 1, "-np", 2, "true"], "duplicate setting: -n")])
 def one_line(words, text):
     r = run(*words)

@@ -478,7 +478,7 @@ static void test_senseless(void **state)
 static void test_names(void **state)
 {
     static const char *const known[] = {
-        "none", "RR", "Core", "BOARD", "package:2", "pu", "L3Cache", "l1ICACHE:4", "l2ucache",
+        "none", "RR", "Core", "cores", "Sockets:2", "BOARD", "package:2", "pu", "L3Cache", "l1ICACHE:4", "l2ucache",
         "gpu", "GPU:3", "enp3s0", "mlx", "hfi1_0", "hsn1", "eth", "pci:0000:02:00.0",
     };
 
