@@ -1,6 +1,7 @@
 /* crew.c - see crew.h */
 #include "mpiexec_lite/crew.h"
 
+#include "mpiexec_lite/env.h"
 #include "mpiexec_lite/mpicheck.h"
 
 #include <signal.h>
@@ -73,17 +74,39 @@ void crew_tell_died(struct crew *c)
             kill(c->ranks[i].pid, SIGUSR1);
 }
 
+/* A program that this one has run, perhaps, as it is named in it or its arguments. */
+static bool wraps_mpi(const struct crew *c, size_t app, char *program, size_t program_size,
+                      char *library, size_t size)
+{
+    const struct app *a = &c->args.plan->apps[app];
+    const char *path = env_get(c->args.envs[app].v, "PATH");
+
+    path = path ? path : "/usr/bin:/bin";
+    for (size_t i = 1; i < a->argv.n; i++)
+        if (mpicheck_named(a->argv.v[i], a->wdir, path, program, program_size, library, size))
+            return true;
+    return mpicheck_script(c->args.programs[app], a->wdir, path, program, program_size, library,
+                           size);
+}
+
 /* A rank that ended without PMI, of several, may be an MPI that has none. */
 static void check_mpi(struct crew *c, int rank)
 {
-    const char *path = c->args.programs[plan_app_of(c->args.plan, rank)];
-    char what[256], line[600];
+    size_t app = plan_app_of(c->args.plan, rank);
+    char what[256], wrapped[256], line[900];
 
     if (c->checked_mpi || c->spoke_pmi || c->args.place->size < 2)
         return;
     c->checked_mpi = true;
-    if (!mpicheck_library(path, what, sizeof what))
+    if (!mpicheck_library(c->args.programs[app], what, sizeof what)) {
+        if (!wraps_mpi(c, app, wrapped, sizeof wrapped, what, sizeof what))
+            return;
+        snprintf(line, sizeof line, "warning: %s did not use PMI, and %s, which it names, is linked "
+                 "to %s: if that has run, each process was alone, as rank 0 of 1, as that MPI "
+                 "cannot be started this way", crew_program(c, rank), wrapped, what);
+        c->node->ops->tell(c->node->host, line);
         return;
+    }
     snprintf(line, sizeof line, "warning: %s is linked to %s, but did not use PMI: that MPI "
              "cannot be started this way, and each process has run alone, as rank 0 of 1",
              crew_program(c, rank), what);

@@ -161,6 +161,15 @@ def other_mpi():
     r = run("-n", 2, exe)
     need("0 of 1" not in r.lines or any("warning: ompi is linked to libmpi" in m for m in r.messages),
          "a refusal or a warning", repr(r))
+    wrapper = write_file(tmp() + "/wrapper", f'#!/bin/sh\n# sets things up\nA=1\n"{exe}" "$@"\n', 0o755)
+    for words in (["sh", "-c", "A=1 ./ompi"], ["env", "A=1", exe], [wrapper], [wrapper, "arg"],
+                  ["-wdir", tmp(), "./wrapper"]):
+        r = run("-n", 2, *words, cwd=tmp())
+        need("0 of 1" not in r.lines or
+             any("did not use PMI, and " in m and "ompi, which it names, is linked to libmpi" in m
+                 for m in r.messages), f"a warning for {words}", repr(r))
+    for words in (["sh", "-c", "echo ompi"], ["echo", "/nowhere/ompi"], ["true"]):
+        same(run("-n", 2, *words).messages, [], f"no warning for {words}")
 
 
 main(2)
