@@ -263,8 +263,12 @@ void root_timeline_write(struct root *r)
     struct err e = { 0 };
     struct timeline *t;
 
-    if (!r->timeline || !r->timeline->t.njobs)
+    if (!r->timeline)
         return;
+    if (!r->timeline->t.njobs) {
+        root_tell(r, "%s is empty: no rank was started", r->plan->timeline);
+        return;
+    }
     t = &r->timeline->t;
     if (here->bytes.len)
         take(r, NULL, buf_bytes(&here->bytes), here->bytes.len, &e);

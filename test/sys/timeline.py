@@ -134,6 +134,14 @@ def failing():
     same(sum("bad end" in s["what"] for s in seen["criticalPath"]), 1, "the end of the path")
 
 
+@test("no rank was started: the file is empty, and said to be")
+def unstarted():
+    path = tmp() + "/t.svg"
+    r = run("-timeline", path, "-launcher", "fork", "-hosts", "a,b", "-n", 2, "./no-such-program")
+    same((r.status, os.path.getsize(path)), (127, 0), f"end of {r}")
+    need(f"mpiexec_lite: {path} is empty: no rank was started" in r.messages, "it is said", r)
+
+
 @test("a job that a rank has started")
 def spawned():
     child = script("child", "Client(2).finalize()")
