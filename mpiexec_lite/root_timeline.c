@@ -248,6 +248,20 @@ static void set_unsure(struct root *r)
     }
 }
 
+/* Whose failure ended the first job that has failed. */
+static size_t broken_by(struct root *r)
+{
+    struct root_job *j;
+    long rank;
+
+    TAILQ_FOREACH(j, &r->jobs, in_root)
+        if (j->launch.ending && j->launch.culprit_failed) {
+            rank = timeline_rank(&r->timeline->t, j->number, j->launch.culprit);
+            return (size_t)(rank + 1);
+        }
+    return 0;
+}
+
 static void write_file(struct root *r, const struct buf *text)
 {
     if (text->failed || r->timeline->t.failed)
@@ -275,6 +289,7 @@ void root_timeline_write(struct root *r)
     if (r->node.args.index >= 0)
         t->hosts[r->node.args.index].dropped = (int64_t)here->dropped;
     set_unsure(r);
+    t->broken = broken_by(r);
     add_title(r->plan, &title);
     t->title = title.failed ? NULL : strdup(buf_bytes(&title));
     t->failed = t->failed || !t->title || here->bytes.failed;

@@ -134,6 +134,14 @@ def failing():
     same(sum("bad end" in s["what"] for s in seen["criticalPath"]), 1, "the end of the path")
 
 
+@test("a failure that others survive for a while, and end well after: it is the end of the path")
+def survived():
+    r, seen = timeline("-n", 3, "sh", "-c", "test $PMI_RANK = 1 && exec kill -9 $$;"
+                       "trap 'sleep 0.1; exit 0' TERM; while :; do sleep 0.05; done")
+    same(r.status, 137, f"status of {r}")
+    check_path(seen, "was started", f"rank 1 on {HOST} came to a bad end")
+
+
 @test("no rank was started: the file is empty, and said to be")
 def unstarted():
     path = tmp() + "/t.svg"
