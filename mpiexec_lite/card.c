@@ -167,6 +167,26 @@ void card_job(const struct launch *l, double after, const char *memory, const ch
     write_fence(l, out);
 }
 
+void card_banner(const struct launch *l, struct buf *out)
+{
+    static const char line[] = "=========================================="
+                               "=========================================\n";
+    const struct rank_state *r = l->culprit < 0 ? NULL : &l->ranks[l->culprit];
+    int status;
+
+    if (!r || !l->culprit_failed || r->aborted || r->unstarted || !r->pid)
+        return;
+    status = WIFSIGNALED(r->wstatus) ? WTERMSIG(r->wstatus) : WEXITSTATUS(r->wstatus);
+    buf_printf(out, "\n%s=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n"
+               "=   PID %d RUNNING AT ", line, (int)r->pid);
+    buf_escaped(out, l->hostname(l->host, l->culprit), strlen(l->hostname(l->host, l->culprit)));
+    buf_printf(out, "\n=   EXIT CODE: %d\n=   CLEANING UP REMAINING PROCESSES\n"
+               "=   YOU CAN IGNORE THE BELOW CLEANUP MESSAGES\n%s", status, line);
+    if (WIFSIGNALED(r->wstatus))
+        buf_printf(out, "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: %s (signal %d)\n",
+                   strsignal(status), status);
+}
+
 void card_receipt(int left, int nodes, const char *lost, struct buf *out)
 {
     buf_printf(out, "    %d process%s left on %d node%s", left, left == 1 ? "" : "es", nodes,

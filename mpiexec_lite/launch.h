@@ -84,6 +84,7 @@ struct launch {                  /* the run being decided */
     int          next_kill;      /* index into the escalation; see launch.c */
     double       kill_at;        /* when the next step is due; 0: none */
     double       deadline;       /* -timeout; 0: none */
+    double       limit;          /* how long that was, for the message; 0: not said */
     bool         timed_out;      /* it has come */
     int          told;           /* lines told so far */
 };

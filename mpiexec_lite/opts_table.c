@@ -176,6 +176,11 @@ const struct option opts_table[] = {
     { .names = { "silent-abort" }, .section = SECTION_END,
       .set = opts_set_value, JOB(card), .value = CARD_NEVER, .with = "exitinfo",
       .help = "When the job fails, say why in one line and no more." },
+    { .names = { "hydra-banner" }, .section = SECTION_END,
+      .set = opts_set_switch, JOB(banner), .value = true,
+      .help = "When a rank fails, print what Hydra does, too.",
+      .more = "It is for scripts that look for its \"BAD TERMINATION OF ONE OF YOUR APPLICATION "
+              "PROCESSES\", \"EXIT CODE:\" or \"EXIT STRING:\" on standard output." },
     { .names = { "print-all-exitcodes" }, .section = SECTION_END,
       .set = opts_set_switch, JOB(print_all_exitcodes), .value = true,
       .help = "At the end print the exit status of every rank." },

@@ -213,6 +213,7 @@ struct plan {
     char            *trace;      /* --trace-wire FILE or NULL */
     char            *timeline;   /* -timeline FILE or NULL */
     enum card_wish   card;       /* -exitinfo, -silent-abort */
+    bool             banner;     /* -hydra-banner */
 
     struct strlist   warnings;   /* about the command line, one line each, to be shown */
 };

@@ -172,6 +172,7 @@ struct root {
     double            finish_by; /* when the other servers have had time enough to end */
     struct root_timeline *timeline;      /* NULL: there is to be none */
     struct buf        card;      /* owned: of the first job that has failed */
+    struct buf        banner;    /* owned: the same in Hydra's words, if wanted */
     bool              receipt;   /* what is left is to be told */
     int               left;      /* processes that they could not kill */
     int               status;    /* exit status, once concluded; before: of a job that a rank

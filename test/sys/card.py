@@ -174,7 +174,7 @@ def well():
 @test("time is up, or a signal: what is left is told")
 def receipt():
     card(run("-timeout", 0.4, *FORK, "-n", 3, "sleep", 60),
-         "mpiexec_lite: .*APPLICATION TIMED OUT", "    0 processes left on 4 nodes")
+         "mpiexec_lite: .*APPLICATION TIMED OUT, TIMEOUT = 0.4s", "    0 processes left on 4 nodes")
     job = Job(*FORK, "-n", 3, *SH, "echo ready; exec sleep 60")
     job.wait_text("ready", 3)
     job.kill(signal.SIGTERM)

@@ -157,7 +157,8 @@ def iface():
 def timeout():
     r = run("sleep", 1000, env={"MPIEXEC_TIMEOUT": "1"})
     same(r.status, 124, "status")
-    need(any("APPLICATION TIMED OUT" in x for x in r.messages), "the words that harnesses look for", r.messages)
+    need(any(re.search(r"APPLICATION TIMED OUT, TIMEOUT = [0-9.]+s$", x) for x in r.messages),
+         "the words that harnesses look for", r.messages)
     good("true", env={"MPIEXEC_TIMEOUT": "-1"})
 
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env -S python3 -B
 """Programs of Debian's MPICH, started by the launcher as mpiexec would."""
 
+import re
+
 from lib import *
 
 MPI = prog("mpi_ranks")
@@ -145,6 +147,18 @@ def wdir():
     r = good("-l", "-n", 1, "-wdir", "one", "pwd", ":", "-wdir", "/usr", "pwd", ":", "pwd",
              cwd=tmp())
     same(sorted(r.lines), [f"[0] {tmp()}/one", "[1] /usr", f"[2] {tmp()}"], "folders")
+
+
+@rows([(f"-hydra-banner is what Hydra prints: {how}", how) for how in
+       ("kill -9 $$", "kill -SEGV $$", "exit 3", "exit 0")])
+def banner(how):
+    words = ["-n", 2, "sh", "-c", f"ulimit -c 0; [ $PMI_RANK = 0 ] || {{ {how}; }}"]
+    ours = run("-hydra-banner", *words)
+    theirs = subprocess.run(["mpiexec.mpich", *map(str, words)], stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=60)
+    hydra = re.sub(r"PID \d+", "PID N", theirs.stdout.decode()).split("This typically")[0]
+    same(re.sub(r"PID \d+", "PID N", ours.out.decode()), hydra, "on stdout")
+    same(run(*words).out, b"", "without it nothing")
 
 
 @test("check 14: a program of another MPI is warned about, not run N times as 0 of 1 in silence")

@@ -100,6 +100,36 @@ static void test_job(void **state)
     }
 }
 
+#define LINE "=================================================================================" "==\n"
+#define HYDRA(code) "\n" LINE "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n" \
+    "=   PID 100 RUNNING AT node1\n=   EXIT CODE: " code "\n=   CLEANING UP REMAINING PROCESSES\n" \
+    "=   YOU CAN IGNORE THE BELOW CLEANUP MESSAGES\n" LINE
+
+static const struct { const char *name; struct rank_state rank; bool failed; const char *want; } banners[] = {
+    { "a signal", { RAN, .wstatus = SIGKILL }, true,
+      HYDRA("9") "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)\n" },
+    { "an exit inside PMI", { RAN, .pmi = PMI_INSIDE, .wstatus = 7 << 8 }, true, HYDRA("7") },
+    { "abort", { RAN, .aborted = true, .wstatus = 7 << 8 }, true, "" },
+    { "no failure", { RAN, .wstatus = 7 << 8 }, false, "" },
+    { "not started", { .unstarted = true }, true, "" },
+};
+
+static void test_banner(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof banners / sizeof *banners; i++) {
+        struct rank_state rank = banners[i].rank;
+        struct launch l = { .hostname = host, .program = program, .size = 1, .ranks = &rank,
+                            .culprit_failed = banners[i].failed };
+        struct buf out = BUF_INIT;
+
+        print_message("  %s\n", banners[i].name);
+        card_banner(&l, &out);
+        assert_string_equal(out.len ? buf_bytes(&out) : "", banners[i].want);
+        buf_clear(&out);
+    }
+}
+
 static const struct { int left, nodes; const char *lost, *want; } receipts[] = {
     { 0, 1, "", "    0 processes left on 1 node\n" },
     { 1, 4, "", "    1 process left on 4 nodes\n" },
@@ -122,6 +152,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_job),
+        cmocka_unit_test(test_banner),
         cmocka_unit_test(test_receipt),
     };
 
