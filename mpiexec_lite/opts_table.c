@@ -402,6 +402,12 @@ const struct option opts_table[] = {
     { .names = { "disable-tools" }, .section = SECTION_PMI,
       .set = opts_set_switch, JOB(no_tools), .value = true,
       .help = "Let no tool (debugger, monitor, pmix_tool) connect; no socket is opened for them." },
+    { .names = { "tool-timeout" }, .arg = "S", .section = SECTION_PMI,
+      .set = opts_set_seconds, JOB(tool_timeout), .value = true,
+      .help = "A launcher that waits for the tool that has started it ends after S seconds "
+              "(default 300); 0: never.",
+      .more = "It waits where PMIX_LAUNCHER_PAUSE_FOR_TOOL or PMIX_LAUNCHER_RNDZ_URI is in its "
+              "environment." },
     { .names = { "provider" }, .arg = "PATH", .section = SECTION_PMI,
       .set = opts_add_text, .flags = OPTION_REPEAT, .at = offsetof(struct plan, provider_files),
       .help = "Have this set-up provider, an executable or NAME.so, prepare jobs, nodes and "

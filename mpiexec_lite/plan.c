@@ -77,6 +77,7 @@ void plan_init(struct plan *p)
 {
     *p = (struct plan){
         .output_from = -1, .usize = -1, .start_window = 64, .pmi1_subversion = 1,
+        .tool_timeout = 300,
         .remote = {
             .launcher = LAUNCHER_SSH, .tree_width = 32, .flat_hosts = 64, .window = 10,
             .patience = 15, .heartbeat = 5, .lease = 15, .release_bytes = 256 << 10,

@@ -190,6 +190,7 @@ struct plan {
     bool             hide_hostname;      /* -disable-hostname-propagation */
     char            *alloc_kinds;        /* -memory-alloc-kinds or NULL */
     bool             no_tools;   /* -disable-tools: no tool can connect */
+    double           tool_timeout;       /* -tool-timeout S: of one that is waited for; 0: none */
     struct strlist   provider_dirs, provider_files;  /* -provider-dir, -provider */
     bool             no_providers;       /* -no-providers: none of the system's */
     int              providers_root;     /* -providers-root: what becomes of those that need it */

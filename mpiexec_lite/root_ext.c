@@ -103,7 +103,8 @@ static const struct ext_ops ext_ops = {
     .watch = root_watch_output, .output_room = root_output_room, .push = root_push, .log = op_log,
     .allocates = op_allocates, .schedule = op_schedule, .unschedule = op_unschedule,
     .order = root_order, .look = root_look, .cleanup = root_cleanup, .servers = op_servers,
-    .waits = root_hold_waits, .go = root_pause_go,
+    .waits = root_hold_waits, .direct = root_pause_direct, .go = root_pause_go,
+    .left = root_pause_lost,
 };
 
 int root_ext_init(struct root *r, struct err *e)

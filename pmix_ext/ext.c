@@ -59,6 +59,7 @@ static void session_free(struct session *s)
     events_forget(s);
     allocs_forget(s);
     daemons_forget(s);
+    debug_forget(s);
     s->conn->layer = NULL;
     TAILQ_REMOVE(&s->ext->sessions, s, in_ext);
     free(s);

@@ -45,6 +45,7 @@ struct session {                         /* what the layer knows of a connection
     unsigned long long missed;           /* events that were dropped, and not told yet */
     STAILQ_HEAD(, own_name) own_names;   /* owned: published until the connection ends */
     int          owner;                  /* of a tool that has published: below 0 */
+    bool         directs;                /* it has given directives to a launcher that waits */
     struct whole *whole;                 /* owned: the request that comes in parts; or NULL */
 };
 TAILQ_HEAD(sessions, session);
@@ -172,6 +173,7 @@ void ext_finish(struct waiters *w, pmix_status_t status, const struct err *e);
 void ext_abandon(struct waiters *w);
 
 /* What happens elsewhere, for each part of the layer. */
+void debug_forget(const struct session *s);
 void data_conn_gone(struct ext *x);
 void data_rank_ended(struct ext *x, struct job *j, int rank);
 void data_job_gone(struct ext *x, struct job *j);
@@ -215,6 +217,6 @@ command_fn ext_tool_connect, ext_capabilities, ext_query, ext_resolve_peers,
 command_fn ext_event_register, ext_event_deregister, ext_notify, ext_job_control, ext_monitor,
            ext_heartbeat, ext_part;
 command_fn ext_put, ext_commit, ext_get, ext_fence, ext_publish, ext_lookup, ext_unpublish,
-           ext_spawn, ext_connect, ext_disconnect, ext_servers, ext_alloc;
+           ext_spawn, ext_launch_directives, ext_connect, ext_disconnect, ext_servers, ext_alloc;
 
 #endif
