@@ -87,6 +87,8 @@ struct ext_ops {
     int  (*go)(void *host, const struct spawn_command *directives, struct err *e);
     /* A tool that has given such directives has gone. */
     void (*left)(void *host);
+    /* Something that belongs to the job cannot be done: all of it is to end. */
+    void (*broken)(void *host, const char *why);
     /* A line for a log, without its end, safe to show; job: of the rank that says it, NULL: a
      * tool does.  0, or an errno; ENOTSUP: there is no such log. */
     int (*log)(void *host, enum ext_log to, int priority, const char *job, const char *line,

@@ -14,6 +14,7 @@
 #include "pmix_ext/parts.h"
 #include "pmix_ext/query.h"
 #include "pmix_ext/schedule.h"
+#include "pmix_ext/spawn_planned.h"
 #include "pmix_ext/survey.h"
 
 #include <jansson.h>
@@ -106,6 +107,7 @@ struct ext {
     struct publishings publishings;      /* owned: pmix-publish, pmix-unpublish under way */
     struct lookups     lookups;          /* owned: pmix-lookup that wait */
     struct starters    starters;         /* owned: pmix-spawn under way */
+    struct plans       plans;            /* owned: daemons for a job that is to be started */
     struct ties        tied;             /* owned: daemons that end with their tool */
     struct allocs      allocs;           /* owned: asked for by pmix-alloc */
     size_t             nallocs;
@@ -183,9 +185,13 @@ void fences_job_gone(struct ext *x, struct job *j);
 void own_names_clear(struct session *s);
 void names_conn_gone(struct ext *x, struct conn *c);
 void spawns_conn_gone(struct ext *x);
-/* Jobs of daemons: that job ends with its tool's connection (NULL: which is gone already, now);
+/* Jobs of daemons: start one that spawn_planned.h has, which ends with its owner if it is to follow;
+ * it cannot be started; that job ends with its tool's connection (NULL: which is gone already, now);
  * that connection is gone; that job is. */
 void daemons_tie(struct ext *x, const struct session *owner, const char *job);
+pmix_status_t daemons_start(struct ext *x, const struct session *owner,
+                            struct spawn_request *want, bool follow, struct err *e);
+void daemons_failed(struct ext *x, const struct err *why);
 void daemons_forget(const struct session *s);
 void daemons_job_gone(struct ext *x, const char *job);
 void data_clear(struct ext *x);

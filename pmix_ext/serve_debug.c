@@ -9,6 +9,7 @@
 
 #include "pmix_ext/commands.h"
 #include "pmix_ext/directives.h"
+#include "pmix_ext/lite_keys.h"
 #include "pmix_ext/pmix_ext_keys.h"
 #include "pmix_ext/serve_spawn.h"
 
@@ -100,18 +101,36 @@ static pmix_status_t find_directives(const struct infos *infos, struct infos *ou
 
 typedef int order_fn(void *host, const struct spawn_command *directives, struct err *e);
 
-/* 1: done; 0: it does not wait, or that went wrong: *status. */
-static int give(const struct session *s, order_fn *order, const struct infos *infos,
+/* Into the words of a spawn, and daemons. */
+static pmix_status_t take_directives(const struct session *s, const struct infos *infos,
+                                     struct spawn_command *c, struct plans *plans, struct err *e)
+{
+    pmix_status_t status = PMIX_SUCCESS;
+
+    for (size_t i = 0; i < infos->n && status == PMIX_SUCCESS; i++)
+        status = strcmp(infos->v[i].key, LITE_DAEMONS)
+                 ? spawn_directives(&infos->v[i], 1, c, e)
+                 : planned_take(&infos->v[i], s, plans, e);
+    return status;
+}
+
+/* Done: true; it does not wait, or that went wrong: *status. */
+static bool give(const struct session *s, order_fn *order, const struct infos *infos,
                 pmix_status_t *status, struct err *e)
 {
     struct spawn_request words = { 0 };
     struct spawn_command *c = spawn_add_command(&words);
+    struct plans plans = PLANS_INIT(plans);
+    struct planned *last = TAILQ_LAST(&s->ext->plans, plans);
     int rc;
 
-    *status = c ? spawn_directives(infos->v, infos->n, c, e) : PMIX_ERR_NOMEM;
+    *status = c ? take_directives(s, infos, c, &plans, e) : PMIX_ERR_NOMEM;
+    planned_keep(s->ext, &plans);        /* before the job can be there */
     rc = *status == PMIX_SUCCESS ? order(s->ext->host, c, e) : 0;
     if (rc < 0)
         *status = e->code == ERR_NOMEM ? PMIX_ERR_NOMEM : PMIX_ERR_BAD_PARAM;
+    if (rc <= 0)
+        planned_take_back(s->ext, last);
     spawn_clear(&words);
     return rc > 0;
 }

@@ -7,6 +7,7 @@
 
 #include "pmix_ext/serve.h"
 #include "pmix_ext/spawn_daemons.h"
+#include "pmix_ext/spawn_planned.h"
 #include "pmix_ext/value.h"
 
 #include <errno.h>
@@ -21,6 +22,8 @@ struct starter {                         /* a spawn that is under way */
     unsigned       channels;             /* of its output that the caller is to have */
     bool           tool;                 /* the caller is one */
     bool           follows;              /* what it starts are its daemons, and end with it */
+    bool           planned;              /* nobody has asked for it now: spawn_planned.h */
+    const struct session *owner;         /* borrowed: then, whose they are; NULL: nobody's */
     struct waiters waiters;
 };
 
@@ -84,10 +87,8 @@ static pmix_status_t status_of(int code, const struct err *why)
 /* Daemons whose tool has gone meanwhile, or goes later, are to end. */
 static void tie(struct starter *s, struct request *rq, const char *jobid)
 {
-    struct session *owner = rq ? session_of(rq, NULL) : NULL;
-
     if (s->follows)
-        daemons_tie(s->ext, owner, jobid);
+        daemons_tie(s->ext, rq ? session_of(rq, NULL) : s->owner, jobid);
 }
 
 static void told(void *who, const char *jobid, const int *codes, size_t n,
@@ -101,7 +102,9 @@ static void told(void *who, const char *jobid, const int *codes, size_t n,
     if (jobid)
         tie(s, rq, jobid);
     if (child)
-        push_feeds(s->ext, rq ? session_of(rq, NULL) : NULL, child);
+        push_feeds(s->ext, rq ? session_of(rq, NULL) : s->owner, child);
+    if (s->planned && !jobid)
+        daemons_failed(s->ext, why);
     if (rq && jobid) {
         reply_text(rq, SPAWN_NSPACE_OUT, jobid, strlen(jobid));
         request_finish(rq, REPLY, NULL);
@@ -157,14 +160,6 @@ static enum outcome start(struct request *rq, struct spawn_request *want, unsign
     return PARKED;
 }
 
-static pmix_status_t place_daemons(struct request *rq, const struct daemons *d,
-                                   struct spawn_request *want, struct err *e)
-{
-    const struct session *s = session_of(rq, e);
-
-    return s ? daemons_place(s, d, want, e) : PMIX_ERR_NOMEM;
-}
-
 enum outcome ext_spawn(struct request *rq, struct err *e)
 {
     const struct value *arg = rq->arg;
@@ -185,7 +180,7 @@ enum outcome ext_spawn(struct request *rq, struct err *e)
     if (status == PMIX_SUCCESS)
         status = spawn_translate(&infos, apps, n, &want, e);
     if (status == PMIX_SUCCESS && daemons.are)
-        status = place_daemons(rq, &daemons, &want, e);
+        status = daemons_place(ext_of(rq), &daemons, &want, e);
     o = status == PMIX_SUCCESS ? start(rq, &want, spawn_forwards(&infos),
                                        daemons.are && !daemons.nohup, e)
                               : ext_refuse(rq, status);
@@ -196,6 +191,40 @@ enum outcome ext_spawn(struct request *rq, struct err *e)
 }
 
 /* --- daemons and their tool -------------------------------------------- */
+
+pmix_status_t daemons_start(struct ext *x, const struct session *owner,
+                            struct spawn_request *want, bool follow, struct err *e)
+{
+    struct starter *s = calloc(1, sizeof *s);
+    struct spawn_call call = { .rank = -1, .told = told, .begun = begun, .who = s };
+
+    if (!s) {
+        err_set(e, ERR_NOMEM, "no memory for a spawn");
+        return PMIX_ERR_NOMEM;
+    }
+    s->ext = x;
+    s->tool = s->planned = true;
+    s->owner = owner;
+    s->follows = follow;
+    waiters_init(&s->waiters);
+    TAILQ_INSERT_TAIL(&x->starters, s, in_ext);
+    s->spawn = spawn_ask_for(x->server, &call, want, e);
+    if (s->spawn)
+        return PMIX_SUCCESS;
+    starter_free(s);
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+/* They belong to the job: without them it is not what was asked for. */
+void daemons_failed(struct ext *x, const struct err *why)
+{
+    char text[sizeof why->text + 40];
+
+    snprintf(text, sizeof text, "the tool's daemons cannot be started: %s",
+             why && *why->text ? why->text : "no reason is known");
+    if (x->ops.broken)
+        x->ops.broken(x->host, text);
+}
 
 struct tied {                            /* a job of daemons */
     TAILQ_ENTRY(tied) in_ext;
@@ -232,8 +261,13 @@ static void untie(struct ext *x, struct tied *t)
 
 void daemons_forget(const struct session *s)
 {
+    struct starter *starter;
     struct tied *t, *next;
 
+    planned_forget(s);
+    TAILQ_FOREACH(starter, &s->ext->starters, in_ext)
+        if (starter->owner == s)
+            starter->owner = NULL;
     for (t = TAILQ_FIRST(&s->ext->tied); t; t = next) {
         next = TAILQ_NEXT(t, in_ext);
         if (t->owner == s) {
@@ -273,6 +307,7 @@ void spawns_clear(struct ext *x)
 
     while ((s = TAILQ_FIRST(&x->starters)))
         starter_free(s);
+    planned_clear(&x->plans);
     while (!TAILQ_EMPTY(&x->tied))
         untie(x, TAILQ_FIRST(&x->tied));
 }

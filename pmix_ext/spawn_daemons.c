@@ -57,9 +57,14 @@ static pmix_status_t check(const struct daemons *d, struct err *e)
 
 pmix_status_t daemons_read(const struct infos *infos, struct daemons *out, struct err *e)
 {
+    *out = (struct daemons){ .are = false };
+    return daemons_complete(infos, out, e);
+}
+
+pmix_status_t daemons_complete(const struct infos *infos, struct daemons *out, struct err *e)
+{
     const pmix_info_t *hosts = info_find(infos, PMIX_HOST);
 
-    *out = (struct daemons){ .are = false };
     for (size_t i = 0; i < infos->n; i++) {
         const struct infos one = { &infos->v[i], 1 };
         pmix_status_t status;
@@ -210,10 +215,10 @@ static pmix_status_t mark(struct spawn_command *c, const struct places *p, struc
     return bad ? no_memory(e) : PMIX_SUCCESS;
 }
 
-pmix_status_t daemons_place(const struct session *s, const struct daemons *d,
+pmix_status_t daemons_place(struct ext *x, const struct daemons *d,
                             struct spawn_request *want, struct err *e)
 {
-    struct places p = { .ext = s->ext, .d = d, .text = BUF_INIT };
+    struct places p = { .ext = x, .d = d, .text = BUF_INIT };
     pmix_status_t status = d->target ? make_places(&p, e) : PMIX_SUCCESS;
 
     for (size_t i = 0; i < want->n && status == PMIX_SUCCESS; i++)
