@@ -449,6 +449,14 @@ const struct option opts_table[] = {
               "PMIX_DEBUG_STOP_IN_APP.  When all wait, tools are told so (PMIX_READY_FOR_DEBUG).  "
               "\"pmix_tool release\", a tool's event PMIX_DEBUGGER_RELEASE, or, at exec, SIGCONT to a "
               "process lets them go on.  Debuggers that know MPIR need no option." },
+    { .names = { "fork-agent" }, .arg = "COMMAND", .section = SECTION_INFO,
+      .set = opts_set_words, JOB(agent),
+      .help = "Execute COMMAND in place of each process' program; it is given that program and its "
+              "arguments, and is to execute it.",
+      .more = "Blanks part the words of COMMAND, whose first is looked for in PATH on each host; "
+              "where it is missing the job does not start.  It has the environment that the "
+              "program would have, and its process is the rank's.  Daemons of tools and processes "
+              "that the job starts have none.  With -hold exec it is the agent that is stopped." },
     { .names = { "stop-on-exec" }, .section = SECTION_INFO, .with = "hold",
       .set = opts_set_value, JOB(hold), .value = HOLD_EXEC,
       .help = "The same as -hold exec." },

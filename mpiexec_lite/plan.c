@@ -36,6 +36,18 @@ int strlist_add(struct strlist *l, const char *s)
     return strlist_add_bytes(l, s, strlen(s));
 }
 
+int strlist_add_words(struct strlist *l, const char *s)
+{
+    static const char blank[] = " \t\n";
+
+    for (size_t n; *(s += strspn(s, blank)); s += n) {
+        n = strcspn(s, blank);
+        if (strlist_add_bytes(l, s, n) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 int strlist_copy(struct strlist *to, const struct strlist *from)
 {
     for (size_t i = 0; i < from->n; i++)
@@ -202,6 +214,7 @@ void plan_clear(struct plan *p)
     free(p->nameserver);
     free(p->log_dir);
     free(p->hold_ranks);
+    strlist_clear(&p->agent);
     free(p->target);
     free(p->single_id);
     strlist_clear(&p->provider_dirs);

@@ -24,6 +24,8 @@ struct strlist {
 int  strlist_add(struct strlist *l, const char *s);      /* copies; -1: no memory */
 /* The same for the first n bytes of s. */
 int  strlist_add_bytes(struct strlist *l, const char *s, size_t n);
+/* The words of s, which blanks part. */
+int  strlist_add_words(struct strlist *l, const char *s);
 int  strlist_copy(struct strlist *to, const struct strlist *from);       /* adds them; -1 */
 void strlist_clear(struct strlist *l);
 
@@ -207,6 +209,9 @@ struct plan {
                                     launcher alone */
     enum hold        hold;       /* -hold, -stop-on-exec, -stop-in-init */
     char            *hold_ranks; /* of the job (rank_list.h); NULL: all (hold.h) */
+
+    struct strlist   agent;      /* -fork-agent: the words that are executed in place of a rank's
+                                    program, and are given that program's; empty: none */
 
     enum inquiry     inquiry;    /* -explain, -check */
     bool             json, brief;        /* its answer: -json, -quiet */

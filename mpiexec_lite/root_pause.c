@@ -76,14 +76,24 @@ static int take_hold(struct root *r, const char *text, struct err *e)
     return err_context(e, "hold");
 }
 
+static int take_agent(struct root *r, const char *text, struct err *e)
+{
+    strlist_clear(&r->plan->agent);
+    return strlist_add_words(&r->plan->agent, text) < 0
+           ? err_set(e, ERR_NOMEM, "no memory for an agent") : 0;
+}
+
 /* What the directives say; the plan is the main job's as well (make_main). */
 static int take(struct root *r, const struct spawn_command *c, struct err *e)
 {
-    const char *hold = spawn_info(c, "hold");
+    const char *hold = spawn_info(c, "hold"), *agent = spawn_info(c, "fork-agent");
     struct bundle *b = &r->main->bundle;
 
     if (hold && take_hold(r, hold, e) < 0)
         return -1;
+    if (agent && take_agent(r, agent, e) < 0)
+        return -1;
+    b->plan.agent = r->plan->agent;
     b->plan.hold = r->plan->hold;
     b->plan.hold_ranks = r->plan->hold_ranks;
     for (size_t a = 0; a < b->plan.napps; a++)

@@ -80,7 +80,9 @@ static void add(char ***words, const char *word)
 
 static const struct { const char *key, *option; pmix_data_type_t type; } options[] = {
     { PMIX_WDIR, "-wdir", PMIX_STRING }, { PMIX_HOST, "-hosts", PMIX_STRING },
-    { PMIX_HOSTFILE, "-f", PMIX_STRING }, { PMIX_SET_ENVAR, "-env", PMIX_ENVAR },
+    { PMIX_HOSTFILE, "-f", PMIX_STRING }, { PMIX_FORKEXEC_AGENT, "-fork-agent", PMIX_STRING },
+    { PMIX_EXEC_AGENT, "-fork-agent", PMIX_STRING },
+    { PMIX_SPAWN_LOCAL_FORK_AGENT, "-fork-agent", PMIX_STRING }, { PMIX_SET_ENVAR, "-env", PMIX_ENVAR },
 };
 
 static pmix_status_t add_hold(char ***words, const char *place, const pmix_info_t *info,
