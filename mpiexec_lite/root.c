@@ -187,7 +187,7 @@ static void run(struct root *r)
         root_say(r, 1, "job %s: size %d, hosts %zu", r->jobid, r->main->launch.size,
                  r->plan->nhosts);
     if (root_meet(r, &e) < 0)
-        root_broken(r, EXIT_LAUNCHER, e.text);
+        root_pause_failed(r, e.text);
     else if (!root_pause_begin(r))
         root_setup_main(r);
     ev_run(r->loop, 0);

@@ -283,6 +283,7 @@ void root_meet_clear(struct root *r);
 /* root_pause.c */
 bool root_pause_begin(struct root *r);           /* false: nothing is to be waited for */
 void root_pause_end(struct root *r);
+void root_pause_failed(struct root *r, const char *why); /* nothing is started, all ends */
 /* For ext_ops: a tool has directives for a launcher that waits, or lets it go on; the tool that
  * it waits for has gone. */
 int  root_pause_direct(void *host, const struct spawn_command *directives, struct err *e);

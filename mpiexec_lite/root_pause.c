@@ -17,7 +17,7 @@
 
 #include <stdio.h>
 
-static void give_up(struct root *r, const char *why)
+void root_pause_failed(struct root *r, const char *why)
 {
     root_pause_end(r);
     r->main->refused = true;             /* there is nothing to be said of it */
@@ -34,7 +34,7 @@ static void on_time(struct ev_loop *loop, ev_timer *w, int revents)
     snprintf(text, sizeof text, "no tool has let the launcher go on in %g s (%s; -tool-timeout)",
              r->plan->tool_timeout, r->meeting.uri ? PMIX_LAUNCHER_RNDZ_URI
                                                    : PMIX_LAUNCHER_PAUSE_FOR_TOOL);
-    give_up(r, text);
+    root_pause_failed(r, text);
 }
 
 void root_pause_lost(void *host)
@@ -42,7 +42,7 @@ void root_pause_lost(void *host)
     struct root *r = host;
 
     if (r->paused)
-        give_up(r, "the tool that the launcher waits for has gone");
+        root_pause_failed(r, "the tool that the launcher waits for has gone");
 }
 
 bool root_pause_begin(struct root *r)

@@ -7,6 +7,7 @@
  * HOW: what is in the launcher's environment, how it is run, how it is met:
  *     uri-fork, uri-system, uri-spawn, uri-alias   our URI: it calls us
  *     pause-fork, pause-old                        it waits for our call
+ *     direct                                       no launcher, a program: direct launch
  * -s: be connected to a server before.  -l: leave while it waits.  -d: give directives before it
  * is let go, not with that.  Directives: -h where ranks are held, -e a variable, -a an agent, -c a
  * program as a daemon on each node.  -t: the same by a spawn, once ranks are held.
@@ -225,6 +226,24 @@ static void start_by_spawn(const char *attribute)
     PMIX_APP_FREE(app, 1);
 }
 
+/* Where no launcher runs, the library starts one. */
+static void start_direct(void)
+{
+    pmix_data_array_t dirs = PMIX_DATA_ARRAY_STATIC_INIT;
+    pmix_nspace_t nspace;
+    pmix_app_t *app;
+
+    make_directives(&dirs);
+    PMIX_APP_CREATE(app, 1);
+    app->cmd = strdup(words[0]);
+    PMIX_ARGV_COPY(app->argv, words);
+    app->maxprocs = 2;
+    must("PMIx_Spawn", PMIx_Spawn(dirs.array, dirs.size, app, 1, nspace));
+    PMIX_DATA_ARRAY_DESTRUCT(&dirs);
+    PMIX_APP_FREE(app, 1);
+    say("spawned", nspace, "");
+}
+
 static void attach(void)
 {
     pmix_info_t info[2];
@@ -257,6 +276,7 @@ static int is_spawned(void)
 static void meet(void)
 {
     char *uri = !strncmp(how, "uri", 3) ? own_uri() : NULL;
+    int direct = !strcmp(how, "direct");
     pmix_proc_t *servers = NULL;
     size_t n = 0;
 
@@ -268,11 +288,13 @@ static void meet(void)
         start_by_spawn(PMIX_SPAWN_TOOL);
     else if (!strcmp(how, "uri-alias"))
         start_by_spawn(PMIX_SPAWN_LAUNCHER);
+    else if (direct)
+        start_direct();
     else
         start_by_fork("PMIX_LAUNCHER_PAUSE_FOR_TOOL", "1");
-    if (!uri)
+    if (!uri && !direct)
         attach();
-    else if (server_first || !is_spawned())
+    else if (uri && (server_first || !is_spawned()))
         be_called();
     free(uri);
     must("PMIx_tool_get_servers", PMIx_tool_get_servers(&servers, &n));
@@ -353,9 +375,11 @@ static void flow(void)
     char code[16];
 
     meet();
-    listen_for(PMIX_LAUNCHER_READY);
-    await(PMIX_LAUNCHER_READY, "");
-    say("ready", "", "");
+    if (strcmp(how, "direct")) {
+        listen_for(PMIX_LAUNCHER_READY);
+        await(PMIX_LAUNCHER_READY, "");
+        say("ready", "", "");
+    }
     ask_support();
     listen_for(PMIX_READY_FOR_DEBUG);
     listen_for(PMIX_EVENT_JOB_START);
@@ -366,8 +390,10 @@ static void flow(void)
         fflush(stdout);
         _exit(0);
     }
-    let_go();
-    say("released", "", "");
+    if (strcmp(how, "direct")) {
+        let_go();
+        say("released", "", "");
+    }
     t = await(PMIX_EVENT_JOB_START, "");
     if (hold) {
         t = await(PMIX_READY_FOR_DEBUG, "");
