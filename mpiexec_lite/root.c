@@ -230,7 +230,7 @@ static void clear(struct root *r)
     root_timeline_clear(r);
     root_foreign_clear(r);
     root_debug_clear(r);
-    root_pause_end(r);
+    root_pause_clear(r);
     root_meet_clear(r);
     root_ext_clear(r);
     if (r->node.buffer)

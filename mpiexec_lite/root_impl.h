@@ -142,6 +142,8 @@ struct root {
         char *uri, *file;        /* owned: PMIX_LAUNCHER_RNDZ_URI, _FILE; NULL: not said */
         bool  left;              /* our entry is in that file */
     }                 meeting;
+    struct strlist   *plain_envs;        /* owned: of the main job, before a tool's directives, for
+                                            what tools start; NULL: there were none */
     bool              paused;            /* nothing is started before a tool says so, */
     ev_timer          patience;          /* which it has so long for */
     struct survey    *processes;         /* owned: of the main job, for debuggers; or NULL */
@@ -283,6 +285,7 @@ void root_meet_clear(struct root *r);
 /* root_pause.c */
 bool root_pause_begin(struct root *r);           /* false: nothing is to be waited for */
 void root_pause_end(struct root *r);
+void root_pause_clear(struct root *r);
 void root_pause_failed(struct root *r, const char *why); /* nothing is started, all ends */
 /* For ext_ops: a tool has directives for a launcher that waits, or lets it go on; the tool that
  * it waits for has gone. */

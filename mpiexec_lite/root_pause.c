@@ -16,6 +16,7 @@
 #include "wire/rank_list.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 void root_pause_failed(struct root *r, const char *why)
 {
@@ -76,6 +77,28 @@ static int take_hold(struct root *r, const char *text, struct err *e)
     return err_context(e, "hold");
 }
 
+/* What directives set is for the job, and not for a tool's daemons. */
+static int keep_envs(struct root *r, struct err *e)
+{
+    const struct bundle *b = &r->main->bundle;
+    int rc = 0;
+
+    if (r->plain_envs)
+        return 0;
+    r->plain_envs = calloc(b->plan.napps, sizeof *r->plain_envs);
+    for (size_t a = 0; r->plain_envs && a < b->plan.napps && rc == 0; a++)
+        rc = strlist_copy(&r->plain_envs[a], &b->envs[a]);
+    return r->plain_envs && rc == 0 ? 0 : err_set(e, ERR_NOMEM, "no memory for environments");
+}
+
+void root_pause_clear(struct root *r)
+{
+    root_pause_end(r);
+    for (size_t a = 0; r->plain_envs && a < r->plan->napps; a++)
+        strlist_clear(&r->plain_envs[a]);
+    free(r->plain_envs);
+}
+
 static int take_agent(struct root *r, const char *text, struct err *e)
 {
     strlist_clear(&r->plan->agent);
@@ -89,6 +112,8 @@ static int take(struct root *r, const struct spawn_command *c, struct err *e)
     const char *hold = spawn_info(c, "hold"), *agent = spawn_info(c, "fork-agent");
     struct bundle *b = &r->main->bundle;
 
+    if (keep_envs(r, e) < 0)
+        return -1;
     if (hold && take_hold(r, hold, e) < 0)
         return -1;
     if (agent && take_agent(r, agent, e) < 0)

@@ -2,6 +2,7 @@
 """Daemons of a tool beside a job's ranks: where they are, what they know, who counts them, when
 they end."""
 
+import base64
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import signal
 from lib import *
 from pmixlib import *
 
+OUT, ERR = 2, 4
 END, BAD_PARAM, NO_NAMESPACE, NOT_FOUND = -145, -27, -44, -46
 CHAIN = ["-launcher", "fork", "-hosts", "a,b,c", "-ppn", "2", "-flat-hosts", "1", "-tree-width", "1"]
 FORK = {"HYDRA_LAUNCHER_AUTOFORK": "0"}
@@ -298,6 +300,41 @@ def middleware():
     r = good(tool.call("pmix-query", queries=[query("pmix.univ.size", qualifiers=[info("pmix.nspace", "STRING", name)])]))
     close(job, tool)
     need(results(r), "an answer")
+
+
+def pieces(tool, wanted):
+    """Output of jobs by (job, rank, channel), until all of it is there."""
+    got = {}
+    while got != wanted:
+        f = tool.event("pmix-iof-data")
+        key = f["nspace"], int(f["rank"]), int(f["channel"])
+        if not f.get("data"):            # its end
+            continue
+        got[key] = got.get(key, b"") + base64.b64decode(f["data"])
+        need(got[key] == wanted.get(key, b"")[:len(got[key])], "nothing else comes", key, got[key])
+    return got
+
+
+@test("R23-05: output of the application and of daemons comes to their tool, tagged; what it types goes to the daemons")
+def streams():
+    job = Job(*CHAIN, "-n", 5, "sh", "-c", "[ $PMI_RANK != 0 ] || { read word; echo rank 0 $word; }", env=FORK,
+              stdin=subprocess.PIPE)
+    tool = Tool(job)
+    name = results(good(tool.call("pmix-query", queries=[query("pmix.qry.ns")])))[0][2]
+    good(tool.call("pmix-iof-pull", procs=[proc(name, "wildcard")], channel=str(OUT | ERR)))
+    d = started(tool, *target(name), yes("pmix.fwd.stdout"), yes("pmix.fwd.stderr"), info("pmix.stdin", "PROC", proc("", "wildcard")),
+                app={"cmd": "/bin/sh", "argv": ["sh", "-c", 'while read x; do echo "$PMI_RANK has $x"; echo "$PMI_RANK err" >&2; done'],
+                     "maxprocs": 1})
+    one = {**{(d, i, OUT): f"{i} has break main\n".encode() for i in range(3)}, **{(d, i, ERR): f"{i} err\n".encode() for i in range(3)}}
+    good(tool.call("pmix-iof-push", nspace=d, data=base64.b64encode(b"break main\n").decode()))
+    pieces(tool, one)
+    job.popen.stdin.write(b"go\n")      # the application's own is another
+    job.popen.stdin.close()
+    pieces(tool, {(name, 0, OUT): b"rank 0 go\n"})
+    good(tool.call("pmix-iof-push", nspace=d, end="TRUE"))
+    wait_for(ended(tool, d), "the daemons, whose input has ended")
+    tool.close()
+    same(job.finish().status, 0, "end")
 
 
 @test("pmix_tool spawn says what is wrong with its words")
