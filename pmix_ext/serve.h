@@ -189,9 +189,9 @@ void spawns_conn_gone(struct ext *x);
  * it cannot be started; that job ends with its tool's connection (NULL: which is gone already, now);
  * that connection is gone; that job is. */
 void daemons_tie(struct ext *x, const struct session *owner, const char *job);
-pmix_status_t daemons_start(struct ext *x, const struct session *owner,
+pmix_status_t daemons_start(struct ext *x, const struct session *owner, const char *job,
                             struct spawn_request *want, bool follow, struct err *e);
-void daemons_failed(struct ext *x, const struct err *why);
+void daemons_failed(struct ext *x, const char *job, const struct err *why);
 void daemons_forget(const struct session *s);
 void daemons_job_gone(struct ext *x, const char *job);
 void data_clear(struct ext *x);

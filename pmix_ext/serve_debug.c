@@ -125,7 +125,7 @@ static bool give(const struct session *s, order_fn *order, const struct infos *i
     int rc;
 
     *status = c ? take_directives(s, infos, c, &plans, e) : PMIX_ERR_NOMEM;
-    planned_keep(s->ext, &plans);        /* before the job can be there */
+    planned_move(&s->ext->plans, &plans);        /* before the job can be there */
     rc = *status == PMIX_SUCCESS ? order(s->ext->host, c, e) : 0;
     if (rc < 0)
         *status = e->code == ERR_NOMEM ? PMIX_ERR_NOMEM : PMIX_ERR_BAD_PARAM;

@@ -11,6 +11,7 @@
 
 static const struct directive_rule rules[] = {
     DIRECTIVE(PMIX_DEBUGGER_DAEMONS, PMIX_BOOL, struct daemons, are),
+    DIRECTIVE(PMIX_COSPAWN_APP, PMIX_BOOL, struct daemons, cospawn),
     DIRECTIVE_KNOWN(PMIX_DEBUG_TARGET, PMIX_PROC),       /* below */
     DIRECTIVE(PMIX_DEBUG_DAEMONS_PER_NODE, PMIX_UINT16, struct daemons, per_node),
     DIRECTIVE(PMIX_DEBUG_DAEMONS_PER_PROC, PMIX_UINT16, struct daemons, per_proc),
@@ -44,6 +45,8 @@ static pmix_status_t wrong(struct err *e, const char *why)
 
 static pmix_status_t check(const struct daemons *d, struct err *e)
 {
+    if (!d->are && d->cospawn)
+        return wrong(e, PMIX_COSPAWN_APP " is for " PMIX_DEBUGGER_DAEMONS " only");
     if (!d->are && (d->target || d->per_node || d->per_proc || d->ranks || d->stride))
         return wrong(e, PMIX_DEBUG_TARGET " and what goes with it are for " PMIX_DEBUGGER_DAEMONS);
     if (d->are && !d->target && (d->per_node || d->per_proc || d->ranks || d->stride))

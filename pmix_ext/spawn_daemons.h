@@ -14,6 +14,7 @@ struct ext;
 
 struct daemons {
     bool        are;                     /* PMIX_DEBUGGER_DAEMONS */
+    bool        cospawn;                 /* PMIX_COSPAWN_APP: a job of their own, as always */
     bool        nohup;                   /* PMIX_NOHUP: they outlive their tool's connection */
     const pmix_proc_t *target;           /* PMIX_DEBUG_TARGET; its rank: this one alone */
     uint16_t    per_node, per_proc;

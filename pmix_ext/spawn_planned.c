@@ -96,11 +96,51 @@ pmix_status_t planned_take(const pmix_info_t *info, const struct session *owner,
     return status;
 }
 
+static bool is_marked(const pmix_app_t *app)
+{
+    for (size_t i = 0; i < app->ninfo; i++)
+        if (!strcmp(app->info[i].key, PMIX_DEBUGGER_DAEMONS))
+            return app->info[i].value.type == PMIX_UNDEF ||
+                   (app->info[i].value.type == PMIX_BOOL && app->info[i].value.data.flag);
+    return false;
+}
+
+/* What is for daemons alone, and would mean nothing to others. */
+static pmix_status_t check_unmarked(const pmix_app_t *app, struct err *e)
+{
+    for (size_t i = 0; i < app->ninfo; i++)
+        if (daemons_know(app->info[i].key)) {
+            err_set(e, ERR_INVALID_ARG, "info[%zu]: %.64s is for an app with "
+                    PMIX_DEBUGGER_DAEMONS, i, app->info[i].key);
+            return PMIX_ERR_BAD_PARAM;
+        }
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t planned_split(const pmix_app_t *apps, size_t n, const struct session *owner,
+                            struct plans *to, pmix_app_t *rest, size_t *nrest, struct err *e)
+{
+    pmix_status_t status = PMIX_SUCCESS;
+
+    *nrest = 0;
+    for (size_t i = 0; i < n && status == PMIX_SUCCESS; i++) {
+        status = is_marked(&apps[i]) ? add(&apps[i], owner, to, e) : check_unmarked(&apps[i], e);
+        if (status != PMIX_SUCCESS)
+            err_context(e, "apps[%zu]", i);
+        else if (!is_marked(&apps[i]))
+            rest[(*nrest)++] = apps[i];
+    }
+    if (status != PMIX_SUCCESS || *nrest || !n)
+        return status;
+    err_set(e, ERR_INVALID_ARG, "apps: all are daemons, which the infos of the job are to say");
+    return PMIX_ERR_BAD_PARAM;
+}
+
 /* --- they are started -------------------------------------------------- */
 
-void planned_keep(struct ext *x, struct plans *plans)
+void planned_move(struct plans *to, struct plans *from)
 {
-    TAILQ_CONCAT(&x->plans, plans, in_ext);
+    TAILQ_CONCAT(to, from, in_ext);
 }
 
 void planned_take_back(struct ext *x, struct planned *last)
@@ -125,12 +165,12 @@ static pmix_status_t start(struct ext *x, struct planned *p, const char *job, st
     if (status == PMIX_SUCCESS)
         status = daemons_place(x, &p->daemons, &want, e);
     if (status == PMIX_SUCCESS)
-        status = daemons_start(x, p->owner, &want, !p->daemons.nohup, e);
+        status = daemons_start(x, p->owner, job, &want, !p->daemons.nohup, e);
     spawn_clear(&want);
     return status;
 }
 
-static bool is_main(struct ext *x, const char *job)
+bool planned_is_main(struct ext *x, const char *job)
 {
     struct fact_job j;
 
@@ -140,32 +180,37 @@ static bool is_main(struct ext *x, const char *job)
     return false;
 }
 
-void planned_start(struct ext *x, const char *job)
+void planned_start_all(struct ext *x, struct plans *plans, const char *job)
 {
     struct planned *p;
 
-    while (!TAILQ_EMPTY(&x->plans) && is_main(x, job)) {
+    while ((p = TAILQ_FIRST(plans))) {
         struct err e = { 0 };
 
-        p = TAILQ_FIRST(&x->plans);
-        TAILQ_REMOVE(&x->plans, p, in_ext);
+        TAILQ_REMOVE(plans, p, in_ext);
         if (start(x, p, job, &e) != PMIX_SUCCESS)
-            daemons_failed(x, &e);
+            daemons_failed(x, job, &e);
         drop(p);
     }
 }
 
-void planned_forget(const struct session *s)
+void planned_start(struct ext *x, const char *job)
+{
+    if (!TAILQ_EMPTY(&x->plans) && planned_is_main(x, job))
+        planned_start_all(x, &x->plans, job);
+}
+
+void planned_forget(const struct session *s, struct plans *plans)
 {
     struct planned *p, *next;
 
-    for (p = TAILQ_FIRST(&s->ext->plans); p; p = next) {
+    for (p = TAILQ_FIRST(plans); p; p = next) {
         next = TAILQ_NEXT(p, in_ext);
         if (p->owner != s)
             continue;
         p->owner = NULL;
         if (!p->daemons.nohup) {
-            TAILQ_REMOVE(&s->ext->plans, p, in_ext);
+            TAILQ_REMOVE(plans, p, in_ext);
             drop(p);
         }
     }

@@ -302,6 +302,39 @@ def middleware():
     need(results(r), "an answer")
 
 
+def marked(cmd, *infos, argv=()):
+    return {"cmd": cmd, "argv": [cmd, *argv], "maxprocs": 1, "info": [yes(DAEMONS), *infos]}
+
+
+@test("T12, R23-06, R23-08: table 3.2, 4b: one spawn of an application and its daemons, in jobs of their own")
+def cospawned():
+    job, tool, name = launch()
+    both = [{**SLEEP, "argv": ["sleep", "602"], "maxprocs": 4},
+            marked("/bin/sleep", yes("pmix.cospawn"), info(PER_NODE, "UINT16", 1), argv=["603"])]
+    app = good(tool.call("pmix-spawn", apps=both))["nspace"]
+
+    def others():
+        names = results(good(tool.call("pmix-query", queries=[query("pmix.qry.ns")])))[0][2].split(",")
+        return [n for n in names if n not in (name, app)]
+    d, = wait_for(others, "the daemons' job")
+    same((len(table(tool, app)), sorted(hosts(tool, d))), (4, sorted(set(hosts(tool, app)))), "size; one on each node")
+    same({os.path.basename(p["executable_name"]) for p in table(tool, d)}, {"sleep"}, "program")
+    close(job, tool)
+
+
+@test("an application whose daemons cannot be started ends, and it is said why; marks that mean nothing are refused")
+def cospawn_fails():
+    job, tool, name = launch()
+    good(tool.call("pmix-event-register", codes=[END]))
+    app = good(tool.call("pmix-spawn", apps=[{**SLEEP, "maxprocs": 2}, marked("/no/such")]))["nspace"]
+    ends = {tool.event("pmix-event")["source"]["nspace"] for _ in range(2)}
+    need(app in ends, "it ends, as does what was to be its daemons' job", ends)
+    wait_for(lambda: f"the tool's daemons of job {app} cannot be started: " in job.error_text().decode(), "why")
+    for apps in ([marked("/bin/true")], [{**SLEEP, "info": [info(PER_NODE, "UINT16", 1)]}], [{**SLEEP, "info": [yes("pmix.cospawn")]}]):
+        same(tool.call("pmix-spawn", apps=apps)["status"], BAD_PARAM, f"status of {apps}")
+    close(job, tool)
+
+
 def pieces(tool, wanted):
     """Output of jobs by (job, rank, channel), until all of it is there."""
     got = {}

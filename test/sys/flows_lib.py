@@ -120,7 +120,8 @@ def daemons(flag, options):
 def no_daemons():
     status, lines, err = flow("uri-fork", "-c", "/no/such", words=ours("-n", 1, "sleep", 600))
     same((status, lines[-1]), (0, "status 255"), f"end of {lines}")
-    same(err, "mpiexec_lite: the tool's daemons cannot be started: /no/such: No such file or directory\n", "said")
+    same(err, f"mpiexec_lite: the tool's daemons of job {lines[0].split()[1]} cannot be started: /no/such: No such file or "
+              "directory\n", "said")
 
 
 @rows([(f"R23-16: directives are given before the launcher is let go, {how}", how) for how in ("uri-fork", "pause-fork")])
