@@ -155,9 +155,10 @@ static int read_option(struct reader *r, struct err *e)
                        "host, and -cpus-per-proc for each process", shown(word), word);
     if (rc <= 0)
         return rc;
-    if (opts_note(r, o, arg, e) < 0 || o->set(r, o, arg, e) < 0)
-        return err_context(e, "%.*s", shown(word), word);
-    return 0;
+    r->written = opts_name_of(o, name, len);
+    rc = opts_note(r, o, arg, e) < 0 || o->set(r, o, arg, e) < 0 ? -1 : 0;
+    r->written = NULL;
+    return rc < 0 ? err_context(e, "%.*s", shown(word), word) : 0;
 }
 
 static bool at_option(const struct reader *r)

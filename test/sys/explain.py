@@ -66,6 +66,17 @@ def sources():
     same(explain("true")["summary"]["launcher_by"], "default", "nobody said it")
 
 
+@test("an option is called as it was written, also where it stands for another one")
+def as_written():
+    a = explain("--np", 2, "-display", "map,bindings", "--cpu-bind=cores", "-rr", "true")
+    same({x["option"]: x["by"] for x in a["settings"] if x["option"] not in ("explain", "json")},
+         {"n": "-np, command line", "display": "-display, command line", "rr": "-rr, command line",
+          "print-rank-map": "-display, command line", "report-bindings": "-display, command line",
+          "cpu-bind": "-cpu-bind, command line", "bind-to": "-cpu-bind, command line"}, "settings")
+    same(a["programs"][0]["by"], "-np, command line", "of the program")
+    same(of(a, "hosts", HOST)["binding"]["by"], "-cpu-bind, command line", "of the binding")
+
+
 @test("what can be read only once is read once; -explain stands on the command line")
 def once():
     r = subprocess.run([LAUNCHER, "-explain", "-json", "-f", "/dev/stdin", "true"], input=b"far1:3",
