@@ -37,6 +37,10 @@ int spread_command(const struct launch_options *o, const struct host *h,
                    enum proxy_where where, const char *path, const char *staging,
                    const struct spread_call *call, struct strlist *out, struct err *e);
 
+/* The same for --check, which needs a stream, and has one with slurm as well. */
+int spread_check(const struct launch_options *o, const struct host *h, enum proxy_where where,
+                 const char *path, struct strlist *out, struct err *e);
+
 /* A word as sh, csh and fish all understand it.  -1: it has a line break. */
 int spread_quote(const char *word, struct buf *out);
 
