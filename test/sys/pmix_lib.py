@@ -125,7 +125,8 @@ def long_ones(options):
 
 @test("a static program")
 def static():
-    all_ok(2, build("pmix_rank", f"-I{HEADERS}/std", f"{LIB}/libpmix_ext.a", "-ljansson"))
+    more = ["-fsanitize=address,undefined"] if is_sanitized() else []
+    all_ok(2, build("pmix_rank", f"-I{HEADERS}/std", f"{LIB}/libpmix_ext.a", "-ljansson", *more))
 
 
 @test("a process that is no rank: there is no server, and nothing waits")
@@ -254,6 +255,28 @@ def two_servers(prefix):
     a, b = names
     same(run_alone(*prefix, build("pmix_servers"), *uris, limit=200),
          (0, f"{a}\n{a}\n{b}\n{b}\n{a}\nok\n"), "end")
+    for job in jobs:
+        job.kill(signal.SIGTERM)
+        job.finish()
+
+
+@rows([("the versions of the ABI and the servers that are there, asked before any init", []),
+       ("valgrind: the same", VALGRIND)])
+def no_init(prefix):
+    if prefix and is_sanitized():
+        raise Skip("the sanitizers look at memory themselves")
+    env, program = private(), build("pmix_servers")
+    os.makedirs(env["PMIX_SERVER_TMPDIR"], 0o700, exist_ok=True)
+    same(run_alone(*prefix, program, env=env), (0, "ok\n"), "no server")
+    jobs = [Job("-n", 1, "sleep", "1000", env=env) for _ in range(2)]
+    there = env["PMIX_SERVER_TMPDIR"]
+    wait_for(lambda: len([n for n in os.listdir(there) if n.endswith(".s")]) == 2, "two sockets")
+    status, text = run_alone(*prefix, program, env=env, limit=200)
+    lines = [line.split() for line in text.splitlines()]
+    same((status, lines[-1]), (0, ["ok"]), text)
+    same(sorted(f"{HOST}.{pid}" for _, pid in lines[:-1]),
+         sorted(n.removesuffix(".s") for n in os.listdir(there) if n.endswith(".s")), text)
+    need(all(f"-{pid}-" in name for name, pid in lines[:-1]), "each its name", text)
     for job in jobs:
         job.kill(signal.SIGTERM)
         job.finish()
