@@ -1,6 +1,7 @@
 /* pmix_servers - a tool of two servers: pmix_servers URI URI; prints each one's jobs when it
  * is the one that answers, and "ok".  pmix_servers alone asks what needs no server, and prints
- * the name of each server that it can find, and "ok". */
+ * the name of each server that it can find, and "ok"; pmix_servers URI ends when it has read a
+ * line. */
 #include <pmix_tool.h>
 
 #include <semaphore.h>
@@ -104,6 +105,20 @@ static void mixed(void)
     sem_wait(&came);
 }
 
+static void until_line(const char *uri)
+{
+    pmix_info_t info;
+    pmix_proc_t me;
+
+    PMIX_INFO_LOAD(&info, PMIX_SERVER_URI, uri, PMIX_STRING);
+    NEED(PMIx_tool_init(&me, &info, 1) == PMIX_SUCCESS);
+    printf("%s\n", me.nspace);
+    fflush(stdout);
+    getchar();
+    NEED(PMIx_tool_finalize() == PMIX_SUCCESS);
+    PMIX_INFO_DESTRUCT(&info);
+}
+
 /* An identity that the tool proposes: once, or with another rank. */
 static void propose(const char *uri)
 {
@@ -134,6 +149,11 @@ int main(int argc, char **argv)
 
     if (argc == 1) {
         alone();
+        printf("ok\n");
+        return 0;
+    }
+    if (argc == 2) {
+        until_line(argv[1]);
         printf("ok\n");
         return 0;
     }

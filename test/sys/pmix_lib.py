@@ -282,6 +282,28 @@ def no_init(prefix):
         job.finish()
 
 
+@test("a tool ends although its launcher is stopped, and the launcher goes on without it")
+def stopped_launcher():
+    job = Job("-n", 1, "sleep", "1000")
+    uri, root = "unix:" + tools_socket(job.pid), job.root()
+    tool = subprocess.Popen([build("pmix_servers"), uri], stdin=subprocess.PIPE, text=True,
+                            stdout=subprocess.PIPE, env=environment(job.mark, preloaded({})))
+    need(tool.stdout.readline().startswith("tool."), "its name")
+    for pid in job.pid, root:
+        os.kill(pid, signal.SIGSTOP)
+    wait_for(lambda: stat(root)[0] == "T", "the launcher is stopped")
+    try:
+        same(tool.communicate("\n", timeout=LIMIT)[0], "ok\n", "what it says")
+        same(tool.returncode, 0, "exit status")
+    finally:
+        for pid in root, job.pid:
+            os.kill(pid, signal.SIGCONT)
+        tool.kill()
+    pmixlib.good(Tool(job).call("pmix-capabilities"))
+    job.kill(signal.SIGTERM)
+    job.finish()
+
+
 @test("a server is killed while calls wait: every one ends, and a handler hears of it")
 def killed():
     job = Job("-n", 2, "sleep", "1000")
