@@ -274,4 +274,5 @@ void rendezvous_tidy(void)
 
     rendezvous_list(false, NULL, &list, NULL);
     free(list);
+    rundir_tidy();
 }
