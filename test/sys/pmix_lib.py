@@ -414,6 +414,8 @@ def exported(command):
 
 @test("an installation: a program of the standard's names, built by pkg-config, runs")
 def installed():
+    if is_sanitized():
+        raise Skip("it would be built anew, without the sanitizers, under the other tests")
     there = f"{tmp()}/there"
     env = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
     subprocess.run(["make", "-s", f"B={os.path.relpath(B, ROOT)}", f"PREFIX={there}", "install"],
