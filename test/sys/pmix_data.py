@@ -289,7 +289,7 @@ def appnum(n):
     return info("pmix.appnum", "UINT32", n)
 
 
-@rows([(f"a get of a key of the node, program, job or session that its infos name{where}", options)
+@rows([(f"R10-27: a get of a key of the node, program, job or session that its infos name{where}", options)
        for where, options in ((", flat", ["-tree-width", "0"]),
                               (", a chain of hosts", ["-flat-hosts", "1", "-tree-width", "1"]))])
 def realms(options):
@@ -318,6 +318,8 @@ def realms(options):
         same(array[0], ("pmix.nodeid", 1), "which node comes first")
         need({("pmix.hname", "h1"), ("pmix.local.size", 2)} <= {x for x in array
                                                                 if not isinstance(x[1], list)}, array)
+    same(plain(good(get(ranks[0], "", 4, "pmix.hname"))["value"]), "h2", "a host is a rank's")
+    refused(get(ranks[0], "", "wildcard", "pmix.hname"), NOT_FOUND, "pmix.hname")
     same(plain(good(get(ranks[4], "", "wildcard", "pmix.local.size", NODE_OF))["value"]), 1,
          "of no node: the caller's own")
     ranks.finish()

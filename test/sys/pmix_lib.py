@@ -39,21 +39,6 @@ def run_alone(*words, env=None, limit=LIMIT):
     return r.returncode, r.stdout.decode("utf-8", "backslashreplace")
 
 
-def preloaded(env):
-    """With the sanitizers' runtime, where the library was built with them."""
-    if b"__asan" not in subprocess.run(["nm", "-D", f"{LIB}/libpmix_ext.so.0"],
-                                       stdout=subprocess.PIPE, check=True).stdout:
-        return env
-    return {**env, "LD_PRELOAD": subprocess.run(["cc", "-print-file-name=libasan.so"],
-                                                stdout=subprocess.PIPE, check=True,
-                                                text=True).stdout.strip(),
-            "ASAN_OPTIONS": "detect_leaks=0"}
-
-
-def is_sanitized():
-    return "LD_PRELOAD" in preloaded({})
-
-
 def oks(n):
     return sorted(f"rank {i}: ok" for i in range(n))
 

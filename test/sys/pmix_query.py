@@ -258,7 +258,7 @@ def lost(options):
 # --- qualifiers ------------------------------------------------------------------------
 
 
-@places("R10-20: two node ids as qualifiers are one list, in order of node and rank", WHERE[1:])
+@places("R10-10, R10-20: two node ids as qualifiers are one list, in order of node and rank", WHERE[1:])
 def merged(options):
     ranks = Ranks(*options, "-n", 8)
     tool = Tool(ranks.job)
@@ -272,6 +272,8 @@ def merged(options):
     same(answer(tool, "pmix.local.size", job, node(2)), 2, "one node")
     same(ranks_in(answer(ranks[5], TABLE, rank_("local_peers"))), [4, 5], "local peers")
     same(ranks_in(answer(tool, TABLE, job, rank_(6), rank_(2), rank_(6))), [2, 6], "ranks")
+    same(ranks_in(answer(tool, TABLE, job, rank_("wildcard"))), list(range(8)), "wildcard: all")
+    same(ranks_in(answer(ranks[5], TABLE, rank_("local_node"))), [4, 5], "those of its node")
     r = good(tool.call("pmix-query", queries=[query(PROCS, qualifiers=[node(n)])
                                               for n in (3, 1)]))
     same([(q, [p["rank"] for p in v]) for q, _, v in results(r)], [(0, [6, 7]), (1, [2, 3])],
