@@ -372,6 +372,8 @@ static enum outcome get_of_job(struct request *rq, const struct getting *g, cons
     value_clear(PMIX_VALUE, &v);
     if (bad)
         return ext_refuse(rq, PMIX_ERR_NOMEM);
+    if (value_is_long(rq, &(struct datum){ .text = buf_bytes(&x->text), .len = x->text.len }))
+        return reply_long_text(rq, &x->text, e);
     reply_text(rq, GET_VALUE_OUT, buf_bytes(&x->text), x->text.len);
     return REPLY;
 }

@@ -2,6 +2,7 @@
 """pmix-put, -commit, -get, -fence, -publish, -lookup, -unpublish: data between ranks of one
 node and over a tree of hosts, of ranks of all wires, and of tools."""
 
+import json
 import os
 import subprocess
 import time
@@ -322,6 +323,22 @@ def realms(options):
     refused(get(ranks[0], "", "wildcard", "pmix.hname"), NOT_FOUND, "pmix.hname")
     same(plain(good(get(ranks[4], "", "wildcard", "pmix.local.size", NODE_OF))["value"]), 1,
          "of no node: the caller's own")
+    ranks.finish()
+
+
+@test("what is told of a job, longer than a frame, comes in pieces: to ranks and tools")
+def long_info():
+    words = ["; \u20ac" * 25000] * 10
+    ranks = Ranks("-n", 1, program=words)
+    tool = Tool(ranks.job)
+    for peer in ranks[0], tool:
+        for key in "pmix.cmd.line", "pmix.app.argv", "pmix.job.arr":
+            rank = 0 if key == "pmix.app.argv" else "wildcard"
+            r = good(get(peer, ranks.jobid, rank, key))
+            need(len(r["pieces"]) > 10, "pieces", len(r["pieces"]))
+            v = plain(json.loads("".join(r["pieces"])))
+            text = dict(v)["pmix.cmd.line"] if isinstance(v, list) else v
+            need(text.endswith(" ".join(words)), key, text[:200])
     ranks.finish()
 
 

@@ -437,9 +437,9 @@ class Rank(Peer):
 
 class Ranks:
     """A job of lenders: ranks[i], job, jobid.  words: options of the launcher, before the
-    program; hello: all have done init and fullinit."""
+    program; program: further words of it; hello: all have done init and fullinit."""
 
-    def __init__(self, *words, hello=True, extensions="1", **more):
+    def __init__(self, *words, hello=True, extensions="1", program=(), **more):
         path = tmp() + f"/lend{len(os.listdir(tmp()))}"
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(path)
@@ -448,7 +448,7 @@ class Ranks:
         self.ranks = {}
         self.extensions = extensions
         self.lender = LENDER + [path]
-        self.job = Job(*words, *self.lender, **more)
+        self.job = Job(*words, *self.lender, *program, **more)
         self.await_ranks(hello)
 
     def accept(self, hello=True):
