@@ -360,7 +360,8 @@ def no_limit():
     good(a.reply(waits[2]))
     for command, args in ("pmix-get", get_args("", 1, "x", seconds(-1))), \
             ("pmix-fence", {"procs": procs(job, 0, 1), "infos": [seconds(-1)]}), \
-            ("pmix-lookup", {"keys": ["x"], "infos": [seconds(-1)]}):
+            ("pmix-lookup", {"keys": ["x"], "infos": [seconds(-1)]}), \
+            ("pmix-query", {"queries": [query("pmix.qry.ns", qualifiers=[seconds(-1)])]}):
         refused(a.call(command, **args), BAD_PARAM, "pmix.timeout")
     ranks.finish()
 
