@@ -142,6 +142,11 @@ static void refused(void *host, int position, const char *why)
     remotes_refuse(&((struct root *)host)->below, position, why);
 }
 
+static void munge_works(void *host)
+{
+    remotes_hold(&((struct root *)host)->below, false);
+}
+
 /* Once ranks run, it is those who start more that cannot. */
 static void no_munge(void *host, const char *why)
 {
@@ -159,8 +164,8 @@ static void log_callback(void *host, const char *text)
 }
 
 static const struct callback_ops callback_ops = {
-    .claim = claim, .accepted = accepted, .refused = refused, .broken = no_munge,
-    .log = log_callback,
+    .claim = claim, .accepted = accepted, .refused = refused, .works = munge_works,
+    .broken = no_munge, .log = log_callback,
 };
 
 static bool calls_back(const struct root *r)
@@ -182,6 +187,7 @@ int root_await_calls(struct root *r, int positions, struct err *e)
         return -1;
     r->below.args.connect = callback_addresses(r->callback);
     r->below.args.job = r->jobid;
+    remotes_hold(&r->below, !callback_works(r->callback));
     return 0;
 }
 
