@@ -10,9 +10,13 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from trial import *                                     # noqa: E402
 import ast                                              # noqa: E402
 import contextlib                                       # noqa: E402
+import fcntl                                            # noqa: E402
 import json                                             # noqa: E402
+import pty                                              # noqa: E402
 import re                                               # noqa: E402
 import signal                                           # noqa: E402
+import struct                                           # noqa: E402
+import termios                                          # noqa: E402
 import time                                             # noqa: E402
 
 SIZE = 8
@@ -405,6 +409,55 @@ def rc_swallows(bed, user, rc, text):
                bound=8, what=f"{rc} reads all of stdin")
     one_message(r, 255, r"node[1-7]")
     need(b"started" not in r.out, "no rank was started", repr(r))
+
+
+@points([(f"{rc} that {name}: told, nothing left", user, rc, text, pattern)
+         for name, user, rc, text, pattern in (
+    ("ends the shell", "root", ".bashrc", "[ $(hostname) != node3 ] || exit 3\n",
+     r"node3: the login by ssh ended \(exit 3\) before pmi2_proxy answered"),
+    ("becomes another program, which ends well", "csher", ".cshrc",
+     "if (`hostname` == node3) exec true\n",
+     r"node3: the login by ssh ended \(exit 0\) before pmi2_proxy answered"),
+    ("prints 70 KB", "fisher", ".config/fish/config.fish",
+     "test (hostname) = node3; and head -c 70000 /dev/zero | tr '\\0' y\n",
+     "node3: it prints more than 64 KiB before the proxy answers"))])
+def rc_fails(bed, user, rc, text, pattern):
+    bed.rc(user, rc, text)
+    r = finish(start(bed, "-n", 8, *SH, "echo started", user=user), bound=5, what=rc)
+    one_message(r, 255, pattern)
+    need(b"started" not in r.out, "no rank was started", repr(r))
+
+
+@point("progress on a terminal: how many answer, and who is waited for; none of it elsewhere")
+def progress(bed):
+    go = bed.path("go")
+    slow = bed.write("slow", f"#!/bin/sh\ncase \"$*\" in *'-- node5 '*) until [ -e {go} ]; do "
+                     'sleep 0.1; done ;; esac\nexec ssh "$@"\n', 0o755)
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
+    job = start(bed, "-launcher-exec", slow, "-n", 8, *SH, "echo started", stderr=theirs)
+    os.close(theirs)
+    seen = b""
+    while b"waiting for node5\x1b" not in seen:
+        seen += os.read(ours, 4096)
+    need(b"\rmpiexec_lite: starting: 6 of 7 hosts answer, 6 ready; waiting for node5\x1b[K" in seen,
+         "the line", seen)
+    fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 30, 0, 0))
+    while b"\rmpiexec_lite: starting: 6 of \x1b" not in seen:      # it never wraps
+        seen += os.read(ours, 4096)
+    open(go, "w").close()
+    r = finish(job)
+    same((r.status, r.lines), (0, ["started"] * 8), f"end of {r}")
+    with contextlib.suppress(OSError):           # the end of a terminal
+        while piece := os.read(ours, 4096):
+            seen += piece
+    need(seen.endswith(b"\r\x1b[K"), "the line is taken back", seen)
+    os.close(ours)
+    os.unlink(go)
+    r = finish(start(bed, "-launcher-exec", bed.write("slow", '#!/bin/sh\nsleep 1.5\n'
+                                                      'exec ssh "$@"\n', 0o755), "-n", 2,
+                     *SH, "echo started", hosts=["node1", "node2"]))
+    same((r.status, r.lines, r.err), (0, ["started"] * 2, b""), f"end of {r}")
 
 
 @point("a remote user by the host file")
