@@ -109,7 +109,10 @@ static void unanswered(struct remote *r, int status)
     const char *colon = *words ? ": " : "", *where = r->where->name;
     char text[700];
 
-    if (o->launcher == LAUNCHER_SSH && !o->exec && status != 255)
+    if (r->how == PROXY_STAGED && status && status != 255)
+        snprintf(text, sizeof text, "%s: -stage-proxy: pmi2_proxy could not be put there, or not "
+                 "run (exit %d)%s%s", where, status, colon, words);
+    else if (o->launcher == LAUNCHER_SSH && !o->exec && status != 255)
         snprintf(text, sizeof text, "%s: the login by ssh ended (exit %d) before pmi2_proxy "
                  "answered (does a login script there exit?)%s%s", where, status, colon, words);
     else if (status)
@@ -134,8 +137,8 @@ static void never_spoke(struct remote *r)
         remote_failed(r, text);
         return;
     }
-    if (spread_not_found(status, remote_last_words(r))) {
-        if (together || r->how == PROXY_STAGED || (r->how == PROXY_IN_PATH && !o->stage_proxy)) {
+    if (r->how != PROXY_STAGED && spread_not_found(status, remote_last_words(r))) {
+        if (together || (r->how == PROXY_IN_PATH && !o->stage_proxy)) {
             not_found(r);
             return;
         }

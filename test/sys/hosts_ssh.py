@@ -460,6 +460,76 @@ def progress(bed):
     same((r.status, r.lines, r.err), (0, ["started"] * 2, b""), f"end of {r}")
 
 
+# --- no pmi2_proxy there ------------------------------------------------------------------------
+
+@contextlib.contextmanager
+def alone(bed, user="root"):
+    """A launcher and its pmi2_proxy in a folder that node0 alone has: a job's words before its
+    options."""
+    folder = "/tmp/alone"
+    bed.run(0, ["sh", "-c", f"mkdir {folder} && cp {bed.launcher} {bed.path('bin/pmi2_proxy')} "
+                            f"{folder}"])
+    try:
+        yield folder + "/mpiexec_lite"
+    finally:
+        bed.run(0, ["rm", "-r", folder])
+
+
+def staged(bed, launcher, *words, user="root", hosts=()):
+    job = bed.popen(0, [launcher, "-f", bed.hosts(*hosts), *words], user=user)
+    job.bed = bed
+    return job
+
+
+@point("a host without pmi2_proxy: named, with where it was looked for and what to do")
+def proxy_missing(bed):
+    with alone(bed) as launcher:
+        r = finish(staged(bed, launcher, "-n", 8, *SH, "echo started"), clean=False)
+    one_message(r, 255, "node[1-7]: pmi2_proxy was not found there: looked for "
+                "/tmp/alone/pmi2_proxy and in PATH .*-proxy PATH or -stage-proxy")
+    need(b"started" not in r.out and not r.left, "nothing was started, nothing is left", repr(r))
+
+
+@points([(f"-stage-proxy: hosts without pmi2_proxy; {name}", user, options) for name, user, options
+         in (("sh", "tester", []), ("csh", "csher", []), ("fish", "fisher", []),
+             ("a tree", "root", ["-tree-width", 3, "-flat-hosts", 1]))])
+def stage(bed, user, options):
+    def folders():
+        return [f"{n.name}: {line}" for n in bed.nodes[1:] for line in bed.run(
+            n.number, ["find", "/tmp", "/dev/shm", "/run", "-type", "d", "-name",
+                       "pmi2_proxy.??????"]).stdout.decode().splitlines()]
+
+    with alone(bed) as launcher:
+        job = staged(bed, launcher, "-stage-proxy", *options, "-n", 8, *SH, "echo ready; sleep 1",
+                     user=user)
+        job.wait_text("ready", 8)
+        same(folders(), [], "a proxy that runs removes its folder")
+        r = finish(job, clean=False)
+        same((r.status, r.err, r.left), (0, b"", []), f"end of {r}")
+
+
+@points([(f"-stage-proxy: it cannot be put on a host: {name}", mount, pattern)
+         for name, mount, pattern in (
+    ("disk full", "size=64k", "No space left"), ("nothing is executed there", "noexec", "denied"),
+    ("no such folder", None, "No such file"))])
+def stage_fails(bed, mount, pattern):
+    place = "/dev/shm/small" if mount else "/no/such"
+    if mount:
+        bed.run(3, ["sh", "-c", f"mkdir -p {place} && mount -t tmpfs -o {mount} none {place}"])
+    bed.rc("root", ".bashrc", f"[ $(hostname) != node3 ] || export TMPDIR={place}\n")
+    try:
+        with alone(bed) as launcher:
+            r = finish(staged(bed, launcher, "-stage-proxy", "-n", 8, *SH, "echo started"),
+                       clean=False)
+        one_message(r, 255, "node3: -stage-proxy: pmi2_proxy could not be put there, or not run",
+                    pattern)
+        need(b"started" not in r.out and not r.left, "nothing was started", repr(r))
+        if mount:
+            same(bed.run(3, ["ls", "-A", place]).stdout, b"", "what is left there")
+    finally:
+        bed.run(3, ["umount", place])
+
+
 @point("a remote user by the host file")
 def remote_user(bed):
     r = good(bed, "-n", 3, *SH, "echo $PMI_RANK $(id -un) $(hostname)",
