@@ -128,6 +128,7 @@ static void be_root(struct root_args *args, int fd[2])
     args->control = fd[1];
     if (setsid() < 0)
         _exit(complain("cannot start a session for the server process", EXIT_LAUNCHER));
+    prctl(PR_SET_NAME, "mpiexec_root");          /* killall does not get both at once */
     exit(root_run(args));
 }
 
