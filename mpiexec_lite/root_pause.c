@@ -4,7 +4,8 @@
  * Its server is up meanwhile, so that the tool can connect and ask, and listen for what will
  * happen.  The event PMIX_DEBUGGER_RELEASE lets it go on; directives that come with that are
  * about the job: where its ranks wait, and their environment.  A tool that does not come, or
- * dies, strands it for PATIENCE at most. */
+ * dies, strands it for PATIENCE at most.  A
+ * debugger that knows MPIR has us stop by itself. */
 #include "mpiexec_lite/root_impl.h"
 
 #include "mpiexec_lite/hold.h"
@@ -36,7 +37,7 @@ static void on_time(struct ev_loop *loop, ev_timer *w, int revents)
 
 bool root_pause_begin(struct root *r)
 {
-    if (!is_wanted() || r->plan->no_tools)
+    if (!is_wanted() || r->plan->no_tools || r->plan->debugged)
         return false;
     r->paused = true;
     ev_timer_init(&r->patience, on_time, PATIENCE, 0.);

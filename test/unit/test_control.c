@@ -42,7 +42,7 @@ static void on_closed(void *host) { note(host, "closed\n"); }
 static void on_stopped(void *host) { note(host, "stopped\n"); }
 
 static void on_rows(void *host, int from) { note(host, "rows %d\n", from); }
-static void on_release(void *host) { note(host, "release\n"); }
+static void on_release(void *host, int rank) { note(host, "release %d\n", rank); }
 static void on_spawn(void *host, struct spawn_request *want)
 {
     note(host, "spawn %d x %s", want->commands[0].procs, want->commands[0].program);
@@ -136,9 +136,9 @@ static void test_debugger(void **state)
     assert_int_equal(spawn_add_arg(&want.commands[0], "a;b=c\n"), 0);
     control_send(&front.c, "rows", "from", 64);
     assert_int_equal(control_send_spawn(&front.c, &want, &e), 0);
-    control_send(&front.c, "release", NULL, 0);
+    control_send(&front.c, "release", "rank", -1);
     assert_int_equal(control_read(&root.c, &e), 1);
-    assert_string_equal(root.log, "rows 64\nspawn 1 x /a/daemon [two words] [a;b=c\n]\nrelease\n");
+    assert_string_equal(root.log, "rows 64\nspawn 1 x /a/daemon [two words] [a;b=c\n]\nrelease -1\n");
     spawn_clear(&want);
     close_pair(&front, &root);
 }
