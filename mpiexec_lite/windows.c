@@ -152,6 +152,7 @@ struct keeper {
     const struct windows *all;
     enum kind kind;
     char  socket[40];            /* -L: of the own tmux */
+    char  path[200];             /* the same as a file */
     char  first[24];             /* a pane beside which others are opened */
     int   front;                 /* told here which windows have closed */
     struct pane panes[WINDOWS_MAX];
@@ -204,6 +205,17 @@ static int tmux(const struct keeper *k, const char *const *words)
 
     strlist_clear(&argv);
     return rc;
+}
+
+/* A server that has ended leaves its socket behind. */
+static void note_path(struct keeper *k)
+{
+    struct strlist argv = { 0 };
+
+    if (add_tmux(k, &argv, (const char *const[]){ "display-message", "-p", "#{socket_path}", NULL }) ||
+        run(k, &argv, k->path, sizeof k->path) < 0)
+        *k->path = '\0';
+    strlist_clear(&argv);
 }
 
 static int open_pane(const struct keeper *k, const char *const *words, const struct strlist *inside,
@@ -330,6 +342,8 @@ static void close_all(struct keeper *k)
     if (k->kind == OWN_TMUX)
         tmux(k, (const char *const[]){ "kill-server", NULL });
     sweep_all(5);
+    if (*k->path)
+        unlink(k->path);
 }
 
 static _Noreturn void keep(const struct windows *w, int front)
@@ -350,8 +364,10 @@ static _Noreturn void keep(const struct windows *w, int front)
                     "goes on\n", k.kind == XTERM ? "xterm" : "tmux", w->v[i].rank);
             tell_closed(&k, &k.panes[i]);
         }
-    if (k.kind == OWN_TMUX)
-        fprintf(stderr, "mpiexec_lite: gdb is in tmux -L %s attach\n", k.socket);
+    if (k.kind == OWN_TMUX) {
+        note_path(&k);
+        fprintf(stderr, "mpiexec_lite: gdb is in: tmux -L %s attach\n", k.socket);
+    }
     watch(&k);
     close_all(&k);
     _exit(0);
