@@ -110,8 +110,8 @@ static const char in_window[] =
  * everybody: it still waits for gdb, but no thread of it will stop again later. */
 static const char in_gdb[] =
     "command -v gdb >/dev/null 2>&1 || { echo \"there is no gdb on $(uname -n)\"; exit 1; }; "
-    "exec gdb -q -p %d -ex \"handle SIGCONT nostop noprint pass\" "
-    "-ex \"shell grep -q ^TracerPid:.0\\$ /proc/%d/status || kill -CONT %d\"";
+    "exec gdb -q -iex \"set pagination off\" -p %d -ex \"handle SIGCONT nostop noprint pass\" "
+    "-ex \"set pagination on\" -ex \"shell grep -q ^TracerPid:.0\\$ /proc/%d/status || kill -CONT %d\"";
 
 static int add_all(struct strlist *to, const char *const *words)
 {

@@ -1064,7 +1064,7 @@ static const char *sample(const struct option *o)
         { "NAME", "ssh" }, { "KIND", "user" }, { "N[:TIME][,OPTION=VALUE]...", "1" }, { "ASCENDING|DESCENDING", "up" },
         { "SYSTEM|INFINITE|N", "1" }, { "none|all|R|file:F", "none" },
         { "PATH|HOST:PORT|auto|start|none", "auto" }, { "fail|skip", "skip" }, { "WHAT", "core" }, { "HOW", "none" },
-        { "slot|node|fill", "fill" }, { "PLACE[:RANKS]", "exec" }, { "N|AUTO", "1" }, { "CPUS", "0" },
+        { "slot|node|fill", "fill" }, { "PLACE[:RANKS]", "exec" }, { "RANKS", "0" }, { "N|AUTO", "1" }, { "CPUS", "0" },
     };
 
     for (size_t i = 0; i < COUNT(samples); i++)
