@@ -160,6 +160,8 @@ static int act_on_table(struct control *c, struct err *e)
         c->ops->daemons(c->host);
     } else if (!strcmp(cmd, "aborting") && c->ops->aborting) {
         c->ops->aborting(c->host, text_of(&c->msg, "text"));
+    } else if (!strcmp(cmd, "ending") && c->ops->ending) {
+        c->ops->ending(c->host);
     } else {
         return 1;
     }

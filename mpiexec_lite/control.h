@@ -15,6 +15,7 @@
  *                   cmd=row;rank=R;pid=P;host=H;program=X;  at most CONTROL_ROWS at a time
  *                   cmd=daemons;                    that runs, or it was told why not
  *                   cmd=aborting;text=T;            the job ends by an abort
+ *                   cmd=ending;                     ranks are being ended (with -gdb)
  *
  * Root's exit status is the job's.  The end of the stream is the end of the
  * other process. */
@@ -52,6 +53,7 @@ struct control_ops {                 /* NULL where a side does not take the mess
     void (*table)(void *host, int ranks, const char *jobid);
     void (*row)(void *host, const struct control_row *row);
     void (*aborting)(void *host, const char *text);
+    void (*ending)(void *host);
 };
 
 struct control {

@@ -271,10 +271,16 @@ static void root_aborting(void *host, const char *text)
     mpir_aborting(text);
 }
 
+/* A rank that gdb has cannot be waited for by anybody else, even when it was killed. */
+static void root_ending(void *host)
+{
+    windows_end(&((struct front *)host)->windows);
+}
+
 static const struct control_ops control_ops = {
     .credit = root_credit, .input_closed = root_input_closed, .stopped = root_stopped,
     .table = root_table, .row = root_row, .aborting = root_aborting,
-    .daemons = root_daemons,
+    .daemons = root_daemons, .ending = root_ending,
 };
 
 static void root_ended(struct front *f, int status)

@@ -90,6 +90,13 @@ void root_debug_release(void *host, int rank)
         root_hold_release(r->main, rank);
 }
 
+/* Before its ranks have, of themselves. */
+void root_debug_ending(struct root_job *j)
+{
+    if (!j->number && j->root->plan->gdb)
+        control_send(&j->root->control, "ending", NULL, 0);
+}
+
 /* --- a program of the debugger on each host ------------------------------ */
 
 /* It has been started, or cannot be: the debugger goes on either way. */

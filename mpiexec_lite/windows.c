@@ -107,11 +107,12 @@ static const char in_window[] =
     "read x; }; }";
 
 /* A rank that gdb has attached to is continued at once, which only ends its being stopped for
- * everybody: it still waits for gdb, but no thread of it will stop again later. */
+ * everybody: it still waits for gdb, but no thread of it will stop again later.  gdb runs the user's shell. */
 static const char in_gdb[] =
     "command -v gdb >/dev/null 2>&1 || { echo \"there is no gdb on $(uname -n)\"; exit 1; }; "
     "exec gdb -q -iex \"set pagination off\" -p %d -ex \"handle SIGCONT nostop noprint pass\" "
-    "-ex \"set pagination on\" -ex \"shell grep -q ^TracerPid:.0\\$ /proc/%d/status || kill -CONT %d\"";
+    "-ex \"set pagination on\" "
+    "-ex \"shell /bin/sh -c 'grep -q TracerPid:.0 /proc/%d/status || kill -CONT %d'\"";
 
 static int add_all(struct strlist *to, const char *const *words)
 {
@@ -423,13 +424,19 @@ int windows_closed(struct windows *w, int *rank)
     return n == sizeof *rank ? 1 : -1;
 }
 
+void windows_end(struct windows *w)
+{
+    if (w->fd >= 0)
+        shutdown(w->fd, SHUT_WR);
+}
+
 void windows_clear(struct windows *w)
 {
     struct pollfd p = { .fd = w->fd, .events = POLLIN };
     int rank;
 
     if (w->fd >= 0) {
-        shutdown(w->fd, SHUT_WR);
+        windows_end(w);
         while (poll(&p, 1, CLOSING) > 0 && windows_closed(w, &rank) >= 0)
             ;                            /* its end is that of the keeper */
         close(w->fd);

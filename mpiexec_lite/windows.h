@@ -36,7 +36,9 @@ int  windows_open(struct windows *w, struct err *e);
 /* The next rank whose window has closed: 1; 0: none for now; -1: there are no windows any more,
  * and all ranks may go on. */
 int  windows_closed(struct windows *w, int *rank);
-/* Close those that are left, which may take some seconds. */
+/* Have those closed that are left. */
+void windows_end(struct windows *w);
+/* The same, and wait for it, some seconds at most. */
 void windows_clear(struct windows *w);
 
 #endif

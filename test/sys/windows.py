@@ -202,9 +202,22 @@ def ended(signo, options):
     hosts = ["a", "b"] if options else [HOST] * 2
     tmux, _ = windows(job, enumerate(hosts))
     job.kill(signo)
-    job.finish(clean=False)
+    r = job.finish(clean=signo != signal.SIGKILL)
+    same((r.status, [m for m in r.messages if "cleanup" in m]), (128 + signo, []), "end")
     nothing_left(job.mark)
     wait_for(lambda: not sockets(), "its socket is removed")
+    gone(tmux)
+
+
+@rows([(f"a job that fails while a person looks at a rank ends as any does, {w}", options)
+       for w, options in (("here", []), ("two hosts", NODES))])
+def fails(options):
+    job = launch("-gdb", "0", "-end-on-nonzero", *options, "-n", 2, "sh", "-c",
+                 f"while [ ! -e {tmp()}/go ]; do sleep 0.05; done; exit 3")
+    tmux, _ = windows(job, [(0, "a" if options else HOST)])
+    write_file(f"{tmp()}/go", "")
+    r = job.finish()
+    same((r.status, [m for m in r.messages if "cleanup" in m]), (3, []), "end")
     gone(tmux)
 
 
