@@ -132,11 +132,11 @@ def end(job):
     same(job.finish().status, 143, "status")
 
 
-@rows([(f"two debuggers, and a sampler, look at one job at once, {w}", options, hosts) for w, options, hosts in WHERE])
+@rows([(f"two debuggers, and two samplers, look at one job at once, {w}", options, hosts) for w, options, hosts in WHERE])
 def at_once(options, hosts):
     job, pids = sleeping(options)
     all_of = [Said(("debugger", "-p", job.pid), ["where"] * 5) for _ in range(2)]
-    all_of.append(Said(("sampler", job.pid, 3), []))
+    all_of += [Said(("sampler", job.pid, 5), []) for _ in range(2)]
     threads = [threading.Thread(target=s.finish) for s in all_of]
     for t in threads:
         t.start()
@@ -146,8 +146,8 @@ def at_once(options, hosts):
         same((s.status, s.err), (0, ""), "end")
     for s in all_of[:2]:
         same({r: [h for h, *_ in x] for r, x in s.ranks().items()}, {r: [h] * 5 for r, h in enumerate(hosts)}, "ranks")
-    need(re.search(r"^ *0-3 .*nanosleep", all_of[2].out, re.M), "the sampler's tree", all_of[2].out)
-    need("traced" not in all_of[2].out, "a sample of each", all_of[2].out)
+    for s in all_of[2:]:                             # a debugger may have a rank just then
+        need(re.search(r"^ *0-3 .*nanosleep", s.out, re.M) and "mpiexec-stack" not in s.out, "the sampler's tree", s.out)
     need(all(stat(p)[0] == "S" for p in pids), "the ranks sleep on")
     end(job)
 
