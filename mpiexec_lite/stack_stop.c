@@ -12,7 +12,7 @@
 #include <time.h>
 
 /* A thread that does not stop so soon sleeps in the kernel, on a file system perhaps. */
-enum { STOP_TRIES = 500 };
+enum { STOP_TRIES = 500, OTHERS_TRIES = 3000 };
 static const struct timespec TRY = { 0, 1000000 };
 
 /* A line of /proc/PID/status as a number, or 0; a letter as itself. */
@@ -82,7 +82,8 @@ static void explain(pid_t pid, int errnum, struct stack_why *why)
     }
 }
 
-/* Another of us, who looks for somebody else, has it for some milliseconds only. */
+/* Another of us, who looks for somebody else, has it for some milliseconds; longer only while that
+ * reads what names the first process's frames. */
 static bool is_ours(long tracer)
 {
     char name[32];
@@ -99,7 +100,7 @@ static int seize(pid_t tid)
         long tracer = errno == EPERM ? status_of(tid, "TracerPid") : -1;
 
         /* Nobody has it (any more): once more, as it may have been that. */
-        if (i == STOP_TRIES || tracer < 0 || (tracer ? !is_ours(tracer) : free)) {
+        if (i == OTHERS_TRIES || tracer < 0 || (tracer ? !is_ours(tracer) : free)) {
             errno = tracer < 0 ? errno : EPERM;
             return -1;
         }

@@ -106,7 +106,7 @@ static int read_registers(pid_t pid, struct user_regs_struct *regs)
     struct iovec all = { regs, sizeof *regs };
     int tries = 0, status, rc;
 
-    while ((rc = (int)ptrace(PTRACE_SEIZE, pid, 0, 0)) < 0 && errno == EPERM && tries++ < 200)
+    while ((rc = (int)ptrace(PTRACE_SEIZE, pid, 0, 0)) < 0 && errno == EPERM && tries++ < 1000)
         usleep(5000);                    /* another tool has it just now */
     if (rc < 0 || ptrace(PTRACE_INTERRUPT, pid, 0, 0) < 0 || waitpid(pid, &status, __WALL) < 0)
         return -1;
