@@ -254,10 +254,13 @@ def without(*names):
         "rank 1 is on b, where only -launcher ssh can open gdb, and not rsh"),
        ("-hold as well", (), ["-gdb", "1", "-hold", "init"], {}, "duplicate setting"),
        ("a tool that is not there", (), ["-tool", "/nowhere/tool -x"], {}, "-tool: /nowhere/tool: No such file"),
+       ("a tool of a configuration file", (), ["-configfile", "{}"], {}, "only possible on the command line"),
        ("a tool without a name", (), ["-tool", " "], {}, "-tool: the value is empty")])
 def cannot(names, words, env, text):
     path = without(*names) if names else os.environ["PATH"]
-    r = launch(*words, "-n", 2, "sh", "-c", f"touch {tmp()}/ran", env={"PATH": path, **env}).finish()
+    write_file(f"{tmp()}/config", f"-tool x -n 2 sh -c 'touch {tmp()}/ran'\n")
+    program = [] if words[0] == "-configfile" else ["-n", 2, "sh", "-c", f"touch {tmp()}/ran"]
+    r = launch(*(w.format(f"{tmp()}/config") for w in words), *program, env={"PATH": path, **env}).finish()
     need(r.status and len(r.messages) == 1 and text in r.messages[0], "one line", r)
     need(not os.path.exists(f"{tmp()}/ran"), "nothing was started")
 
