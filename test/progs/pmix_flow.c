@@ -333,6 +333,7 @@ static void release(const pmix_proc_t *whom, pmix_data_array_t *dirs)
     must("PMIx_Notify_event",
          PMIx_Notify_event(PMIX_DEBUGGER_RELEASE, &me, PMIX_RANGE_CUSTOM, info, dirs ? 2 : 1,
                            NULL, NULL));
+    PMIX_INFO_DESTRUCT(&info[0]);
     if (dirs)
         PMIX_INFO_DESTRUCT(&info[1]);
 }
@@ -362,6 +363,7 @@ static void run_daemons(const char *job)
     PMIX_INFO_LOAD(&info[1], PMIX_DEBUG_TARGET, &target, PMIX_PROC);
     PMIX_INFO_LOAD(&info[2], PMIX_DEBUG_DAEMONS_PER_NODE, &one, PMIX_UINT16);
     must("PMIx_Spawn of daemons", PMIx_Spawn(info, 3, app, 1, nspace));
+    PMIX_INFO_DESTRUCT(&info[1]);
     PMIX_APP_FREE(app, 1);
     say("daemons", nspace, "");
     await(PMIX_EVENT_JOB_END, nspace);

@@ -17,6 +17,8 @@ NODES = ["-launcher", "fork", "-hosts", "a,b", "-ppn", "1", "-n", "2"]
 WHERE = [("here", ["-n", "2"]), ("on two nodes", NODES)]
 HOWS = ["uri-fork", "uri-system", "uri-spawn", "uri-alias", "pause-fork", "pause-old"]
 READY, RELEASE = -155, -3
+VALGRIND = ["valgrind", "-q", "--leak-check=full", "--show-leak-kinds=definite,indirect",
+            "--errors-for-leak-kinds=definite,indirect", "--error-exitcode=99"]
 GONE = "mpiexec_lite: the tool that the launcher waits for has gone"
 
 
@@ -45,11 +47,11 @@ def fork_of(words):
     return FORK if "-hosts" in words else {}
 
 
-def flow(how, *options, words, env=None):
+def flow(how, *options, words, env=None, prefix=()):
     """Run the tool to its end: (status, its lines and the job's, stderr); nothing is left."""
     mark = new_mark()
     words = [str(w) for w in words]
-    command = [FLOW, how, *options, "--", *words]
+    command = [*prefix, FLOW, how, *options, "--", *words]
     r = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                        timeout=20, env=environment(mark, {**preload(), **fork_of(words), **(env or {})}))
     nothing_left(mark)
@@ -73,7 +75,7 @@ def of_tool(lines, *more):
                                                             "daemons-end", "end", "lost", *more)]
 
 
-@rows([(f"T12, R23-10: indirect launch, table 3.3, {how}, {w}", how, o) for how in HOWS for w, o in WHERE])
+@rows([(f"T12, R23-10, R23-13: indirect launch, table 3.3, {how}, {w}", how, o) for how in HOWS for w, o in WHERE])
 def indirect(how, options):
     show_it = script('echo "rank $PMI_RANK $A ${PMIX_LAUNCHER_RNDZ_URI-unset} ${PMIX_LAUNCHER_PAUSE_FOR_TOOL-unset}"; exit 3')
     status, lines, err = flow(how, "-h", "exec", "-e", "A=a", words=ours(*options, show_it))
@@ -107,13 +109,14 @@ def direct(hold, words):
 @rows([(f"T12, R23-02: daemons of an indirect launch, {what}, {w}", flag, o) for w, o in WHERE
        for what, flag in (("by a spawn while ranks are held", "-t"), ("described in the directives", "-c"))])
 def daemons(flag, options):
-    daemon = script('echo "daemon $PMI_RANK of $PMI_SIZE for $PMIX_DEBUG_TARGET ${LD_PRELOAD-unset}"')
-    status, lines, err = flow("uri-fork", "-h", "exec", flag, daemon, words=ours(*options, script("sleep 0.2; echo $PMI_SIZE")))
+    daemon = script('echo "daemon $PMI_RANK of $PMI_SIZE for $PMIX_DEBUG_TARGET ${A-unset}"')
+    status, lines, err = flow("uri-fork", "-h", "exec", "-e", "A=a", flag, daemon,
+                              words=ours(*options, script("sleep 0.2; echo $PMI_SIZE $A")))
     same(status, 0, f"status of {lines} {err}")
     job, n = lines[0].split()[1], 2 if "-hosts" in options else 1
     same(sorted(x for x in lines if x.startswith("daemon ")), [f"daemon {i} of {n} for {job} unset" for i in range(n)],
          "one on each node")
-    same(lines.count("2"), 2, "the job's size is its own")
+    same(lines.count("2 a"), 2, "the job's size is its own, and so is its environment")
 
 
 @test("daemons that cannot be started end the job, which says why")
@@ -150,6 +153,15 @@ def nested():
     same([x.split()[0] for x in lines if x.split()[0] != "support"][:4], ["met", "ready", "released", "held"], "steps")
     job.kill(signal.SIGTERM)
     job.finish()
+
+
+@rows([(f"the library loses no memory, {how}", how, o)
+       for how, o in (("uri-fork", ["-d", "-e", "A=a"]), ("uri-spawn", ["-h", "exec", "-c", "/bin/true"]), ("pause-old", []))])
+def lost(how, options):
+    if preload():
+        raise Skip("the library is built with sanitizers")
+    status, lines, err = flow(how, *options, words=ours("-n", 2, "sleep", "0.1"), prefix=VALGRIND)
+    same((status, err), (0, ""), f"end of {lines}")
 
 
 # --- the two scopes ---------------------------------------------------------------
