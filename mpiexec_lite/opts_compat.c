@@ -110,9 +110,8 @@ const struct refusal opts_refused[] = {
       "use pmix_tool ps, or $! of the shell" },
 
     /* other programs around the job */
-    { "tv gdb debugger", "no debugger is started from here",
-      "start this launcher by the debugger (MPIR), or use -hold exec and attach to the pids of "
-      "pmix_tool ps" },
+    { "tv debugger", "no debugger has a name of its own here",
+      "-gdb RANKS, -tool CMD, or let the debugger start the launcher or attach to it" },
     { "xterm", "no terminal is opened", "put xterm -e before the program" },
     { "gtool gtoolfile", "no tool is put before some of the ranks",
       "write -n 1 TOOL PROGRAM : -n N PROGRAM" },
