@@ -4,10 +4,15 @@ those of a job of Flux.
 
 Those that name an allocation are not here; binding.py has more of those that bind."""
 
+import os
 import re
 import socket
+import sys
 
-from lib import *
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from lib import *                                       # noqa: E402
+from munged import munges                               # noqa: E402
 
 SH = ("/bin/sh", "-c")
 TWO = ("-launcher", "fork", "-hosts", "localhost,a")
@@ -138,11 +143,23 @@ def ports(name):
     need(low <= int(r.lines[0].partition(":")[2]) <= high, "the port", repr(r))
 
 
+class Here:
+    """As a bed, for munged: its folder."""
+
+    @staticmethod
+    def path(name):
+        return os.path.join(tmp(), name)
+
+
 def called_at(*words, **env):
-    """The address that hosts are to call; there is no munge, which is found out later."""
-    r = run("-launcher", "manual", "-munge-socket", tmp() + "/none", "-hosts", "a", *words, "true",
-            env=env)
-    same(r.status, 255, "status")
+    """The address that hosts are to call: told once munge has answered."""
+    os.chmod(tmp(), 0o711)               # or munged does not trust its place
+    with munges(Here()) as sock:
+        job = Job("-launcher", "manual", "-munge-socket", sock, "-hosts", "a", *words, "true", env=env)
+        job.wait_text("HYDRA_LAUNCH_END")
+        job.kill(signal.SIGTERM)
+        r = job.finish()
+    same(r.status, 143, "status")
     return re.search(r"--connect (\S+):\d+ ", r.lines[0])[1]
 
 
