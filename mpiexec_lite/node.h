@@ -55,6 +55,8 @@ struct node_ops {
     bool (*name)(void *host, struct name_ask *a);
     void (*timer)(void *host, unsigned id, double seconds);
     bool (*introduce)(void *host, struct far_ask *a);
+    /* In a proxy: server.h's op answer. */
+    bool (*answer)(void *host, struct member *m, const struct frame *f, struct buf *reply);
 };
 
 struct node_args {

@@ -133,7 +133,7 @@ static const struct node_ops node_ops = {
     .finalized = rank_pmi, .aborted = rank_aborted, .protocol = rank_protocol,
     .hung_up = rank_hung_up, .ended = rank_ended, .stuck = rank_stuck, .broken = node_broken,
     .tell = node_tell, .trace = node_trace, .prepared = prepared, .unprepared = unprepared,
-    .unhooked = unhooked, .held = ranks_held,
+    .unhooked = unhooked, .held = ranks_held, .answer = proxy_answer,
 };
 
 /* --- steps ------------------------------------------------------------- */

@@ -100,6 +100,9 @@ struct host_ops {
     void (*fenced)(void *host, struct member *m, bool enters, bool whole);
     /* A member waits in init, as it is held there (job_hold).  NULL: nobody wants to know. */
     void (*held)(void *host, struct member *m);
+    /* An extended command of a rank here, which is the root's to serve: its reply, whole frames, if
+     * the host can give that itself.  False: it cannot, and reply is as it was.  NULL: never. */
+    bool (*answer)(void *host, struct member *m, const struct frame *f, struct buf *reply);
 };
 
 /* Who speaks on a connection. */
