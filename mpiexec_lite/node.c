@@ -313,6 +313,15 @@ bool node_reaped(struct node *n, pid_t pid, int wstatus)
     return all_hooks_reaped(&n->hooks, pid);
 }
 
+void node_continued(struct node *n, pid_t pid)
+{
+    struct crew *c;
+
+    TAILQ_FOREACH(c, &n->crews, in_node)
+        if (crew_continued(c, pid))
+            return;
+}
+
 void node_report(struct node *n)
 {
     struct crew *c;

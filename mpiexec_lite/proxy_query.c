@@ -93,7 +93,7 @@ static int add_ranks(const struct proxy_job *j, char *const *paths, int *at, str
         const char *program = paths[app] ? paths[app] : j->bundle.plan.apps[app].argv.v[0];
         pmix_proc_info_t x = { .hostname = j->bundle.plan.hosts[n->args.index].name,
                                .executable_name = (char *)(uintptr_t)program, .pid = r->pid,
-                               .state = rank_lives_as(r->pid, r->pmi) };
+                               .state = rank_lives_as(r->pid, r->pmi, crew_rank_is_held(&j->crew, r)) };
 
         snprintf(x.proc.nspace, sizeof x.proc.nspace, "%s", j->bundle.jobid);
         x.proc.rank = (pmix_rank_t)r->rank;

@@ -60,7 +60,7 @@ static int take_rank(struct root_job *j, unsigned id, int position, const struct
                      struct err *e)
 {
     struct root *r = j->root;
-    struct fact_seen seen = { x->pid, rank_lives_as(x->pid, x->pmi) };
+    struct fact_seen seen = { x->pid, rank_lives_as(x->pid, x->pmi, x->held) };
 
     if (!is_at(j, x->index, position))
         return err_set(e, ERR_INVALID_ARG, "surveyed: rank %d is not there", x->index);

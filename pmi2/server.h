@@ -220,6 +220,8 @@ enum member_state member_state(const struct member *m);
 bool              member_ever_initialized(const struct member *m);
 /* The command it waits in ("kvs-fence", ...), or NULL. */
 const char       *member_waits_in(const struct member *m);
+/* It waits in init, as it is held there (job_hold). */
+bool              member_is_held(const struct member *m);
 
 /* The process of a member has ended: fences that miss it are looked at. */
 void member_ended(struct member *m);

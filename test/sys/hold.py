@@ -11,7 +11,8 @@ from lib import *
 from pmixlib import *
 
 MPI, SLURM = prog("mpi_ranks"), prog("slurm_all")
-READY, RELEASE, JOB_END, JOB_START, LAUNCHED = -58, -3, -145, -191, -174
+READY, RELEASE, JOB_END, JOB_START, LAUNCHED, RELEASED = -58, -3, -145, -191, -174, -2903
+RUNNING, IS_HELD = 5, 14
 BAD_PARAM, NO_PERMISSIONS, MISMATCH = -27, -23, -18
 EXEC, INIT, APP = "pmix.dbg.exec", "pmix.dbg.init", "pmix.dbg.notify"
 PLACE = {EXEC: "exec", INIT: "pmix-init", APP: "app"}
@@ -121,17 +122,51 @@ def by_command(word, place):
     same(job.finish().status, 0, "end")
 
 
-@test("SIGCONT lets a rank go on that is held at exec")
-def by_signal():
-    job = Job("-hold", "exec", "-n", 2, "/bin/sh", "-c", "echo went $PMI_RANK")
+def states(tool, name):
+    r = good(tool.call("pmix-query", queries=[query("pmix.qry.ptable", qualifiers=[info("pmix.nspace", "STRING", name)])]))
+    return [p["state"] for p in results(r)[0][2]]
+
+
+@rows([("SIGCONT lets a rank go on that is held at exec, and the launcher knows it, " + w, options)
+       for w, options in (("here", ["-n", 2]), ("on another node", ["-launcher", "fork", "-hosts", "a,b", "-ppn", "1",
+                                                                   "-n", 2]))])
+def by_signal(options):
+    job = Job("-hold", "exec", *options, "/bin/sh", "-c", "echo went $PMI_RANK; sleep 600",
+              env=FORK if "-hosts" in options else None)
+    tool = listen(Tool(job), READY, RELEASED)
+    heard(tool)
+    name = job_name(tool)
+    same(states(tool, name), [IS_HELD, IS_HELD], "what the table says")
+    need(act(job, "ps").count(" held ") == 2 and "held" in act(job, "status"), "and the tool")
+    os.kill(table(tool, name)[1], signal.SIGCONT)
+    job.wait_text("went 1")
+    same(heard(tool)[0], RELEASED, "it is told")
+    same(states(tool, name), [IS_HELD, RUNNING], "the other stays")
+    need("running" in act(job, "status") and "held" not in act(job, "status"), "the job's status")
+    act(job, "release")
+    job.wait_text("went 0")
+    job.kill(signal.SIGTERM)
+    job.finish()
+
+
+@rows([("the launcher is stopped at its terminal and goes on: ranks that are held stay so, " + w, options)
+       for w, options in (("here", ["-n", 2]), ("on another node", ["-launcher", "fork", "-hosts", "a,b", "-ppn", "1",
+                                                                   "-n", 2]))])
+def stopped_launcher(options):
+    job = Job("-hold", "exec:1", *options, "sleep", 600, env=FORK if "-hosts" in options else None)
     tool = listen(Tool(job), READY)
     heard(tool)
     pids = table(tool, job_name(tool))
-    os.kill(pids[1], signal.SIGCONT)
-    job.wait_text("went 1")
-    need(stat(pids[0])[0] == "T", "the other stays")
-    act(job, "release")
-    same(sorted(job.finish().lines), ["went 0", "went 1"], "output")
+    job.kill(signal.SIGTSTP)
+    wait_for(lambda: stat(job.pid)[0] == "T" and stat(pids[0])[0] == "T", "all are stopped")
+    job.kill(signal.SIGCONT)
+    wait_for(lambda: stat(pids[0])[0] == "S", "who was not held goes on")
+    same(states(tool, job_name(tool)), [RUNNING, IS_HELD], "who was, waits")
+    same(stat(pids[1])[0], "T", "as the kernel says")
+    act(job, "signal", "CONT", ":1")
+    wait_for(lambda: stat(pids[1])[0] == "S", "until a tool sends it SIGCONT")
+    job.kill(signal.SIGTERM)
+    job.finish()
 
 
 ALL = [("true", None, [0, 1, 2]), ("a rank", ("PROC_RANK", 1), [1]), ("the wildcard", ("PROC_RANK", "wildcard"), [0, 1, 2]),
