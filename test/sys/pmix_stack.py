@@ -125,7 +125,7 @@ def stripped():
     end(job)
 
 
-@test("a graph for graphviz, and a picture, or what is missing for it")
+@test("a graph for graphviz, and a picture, or what is missing for it; a full disk is told of")
 def pictures():
     job = start()
     dot = ask(job, "--dot")
@@ -135,6 +135,12 @@ def pictures():
         need("<svg" in svg and "elsewhere" in svg, "a picture", svg)
     text = ask(job, "--svg", status=1, env={"PATH": tmp()})
     need("graphviz" in text and "--dot" in text, "what is missing", text)
+    for words in ([], ["--dot"], ["--svg"], ["--json"]):
+        if words != ["--svg"] or shutil.which("dot"):
+            with open("/dev/full", "wb") as full:
+                r = subprocess.run([TOOL, "stack", "--pid", str(job.pid), *words], stdin=subprocess.DEVNULL, stdout=full,
+                                   stderr=subprocess.PIPE, timeout=LIMIT, env=environment(new_mark()))
+            same((r.returncode, r.stderr), (1, b"pmix_tool: standard output: No space left on device\n"), words)
     end(job)
 
 
