@@ -31,6 +31,7 @@
 #include <sys/types.h>
 
 struct server;
+struct request;
 struct job;
 struct member;
 struct conn;
@@ -118,6 +119,8 @@ struct party {
 
 /* What the layer of extended commands (pmix_ext/) is told by the core. */
 struct layer_ops {
+    /* A tool says that it leaves (finalize).  True: the layer has parked that, and answers. */
+    bool (*leaves)(void *layer, struct request *rq);
     /* The connection ends; what is kept about it is to be forgotten. */
     void (*conn_gone)(void *layer, struct conn *c);
     /* What was sent on it is written, or nearly: more may be sent. */

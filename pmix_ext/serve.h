@@ -71,6 +71,8 @@ TAILQ_HEAD(lookups, lookup);
 TAILQ_HEAD(starters, starter);
 struct tied;
 TAILQ_HEAD(ties, tied);
+struct ending;
+TAILQ_HEAD(endings, ending);
 TAILQ_HEAD(allocs, alloc);
 
 struct ext_job {                         /* what the layer knows of a job */
@@ -106,6 +108,7 @@ struct ext {
     struct lookups     lookups;          /* owned: pmix-lookup that wait */
     struct starters    starters;         /* owned: pmix-spawn under way */
     struct ties        tied;             /* owned: daemons that end with their tool */
+    struct endings     endings;          /* owned: requests that wait for ends */
     struct allocs      allocs;           /* owned: asked for by pmix-alloc */
     size_t             nallocs;
     struct sched_calls sched_calls;      /* under way; theirs who wait */
@@ -186,10 +189,22 @@ void spawns_conn_gone(struct ext *x);
 void daemons_tie(struct ext *x, const struct session *owner, const char *job);
 void daemons_forget(const struct session *s);
 void daemons_job_gone(struct ext *x, const char *job);
+/* A tool says that it leaves.  True: that is answered when those of its daemons that end with it
+ * have; false: there are none. */
+bool daemons_leave(struct request *rq);
 void data_clear(struct ext *x);
 void fences_clear(struct ext *x);
 void names_clear(struct ext *x);
 void spawns_clear(struct ext *x);
+
+/* serve_ends.c: that request is answered when these processes, or jobs (PMIX_RANK_WILDCARD), all of
+ * which run, have ended; after so many seconds (0: never) by PMIX_ERR_TIMEOUT. */
+enum outcome ends_await(struct request *rq, const pmix_proc_t *procs, size_t n, double seconds,
+                        struct err *e);
+/* A rank, or (-1) a job with all of them, has ended. */
+void ends_told(struct ext *x, const char *job, int rank);
+void ends_conn_gone(struct ext *x);
+void ends_clear(struct ext *x);
 
 /* serve_alloc.c: whether there is a scheduler to ask. */
 bool ext_allocates(const struct ext *x);

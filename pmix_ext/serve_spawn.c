@@ -203,12 +203,12 @@ struct tied {                            /* a job of daemons */
     char job[LIMIT_JOBID];
 };
 
-static void end_daemons(struct ext *x, const char *job)
+/* False: they have ended already. */
+static bool end_daemons(struct ext *x, const char *job)
 {
     const struct ext_order order = { .kind = EXT_LEAVE };
 
-    if (x->ops.order)
-        x->ops.order(x->host, job, -1, &order);
+    return x->ops.order && x->ops.order(x->host, job, -1, &order);
 }
 
 void daemons_tie(struct ext *x, const struct session *owner, const char *job)
@@ -241,6 +241,32 @@ void daemons_forget(const struct session *s)
             untie(s->ext, t);
         }
     }
+}
+
+bool daemons_leave(struct request *rq)
+{
+    const struct session *s = rq->conn->layer;
+    struct ext *x = ext_of(rq);
+    pmix_proc_t *jobs;
+    struct err e = { 0 };
+    struct tied *t;
+    size_t n = 0;
+    bool parked;
+
+    TAILQ_FOREACH(t, &x->tied, in_ext)
+        n += s && t->owner == s;
+    jobs = n ? calloc(n, sizeof *jobs) : NULL;
+    if (!jobs)
+        return false;                    /* without memory they end with its connection */
+    n = 0;
+    TAILQ_FOREACH(t, &x->tied, in_ext)
+        if (t->owner == s && end_daemons(x, t->job)) {
+            snprintf(jobs[n].nspace, sizeof jobs[n].nspace, "%s", t->job);
+            jobs[n++].rank = PMIX_RANK_WILDCARD;
+        }
+    parked = ends_await(rq, jobs, n, 0, &e) == PARKED;
+    free(jobs);
+    return parked;
 }
 
 void daemons_job_gone(struct ext *x, const char *job)
