@@ -62,7 +62,7 @@ def job_name(tool):
 
 
 def act(job, *words):
-    tools_socket(job.pid)
+    await_entry(job)
     r = subprocess.run([PMIX_TOOL, "--pid", str(job.pid), *map(str, words)], capture_output=True, text=True,
                        timeout=LIMIT, env=environment(new_mark()))
     same(r.returncode, 0, f"pmix_tool {words}: {r.stderr}")
@@ -167,6 +167,39 @@ def stopped_launcher(options):
     wait_for(lambda: stat(pids[1])[0] == "S", "until a tool sends it SIGCONT")
     job.kill(signal.SIGTERM)
     job.finish()
+
+
+# Without ptrace, as in some containers: run the words behind.
+NO_PTRACE = """
+import ctypes, os, struct, sys
+number = {"x86_64": 101, "aarch64": 117}[os.uname().machine]
+code = b"".join(struct.pack("HBBI", *x) for x in (
+    (0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x50000 | 1), (0x06, 0, 0, 0x7fff0000)))
+held = ctypes.create_string_buffer(code)
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, struct.pack("HxxxxxxQ", 4, ctypes.addressof(held)), 0, 0) == 0
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+@rows([("ranks are held at exec where ptrace is not permitted, as a shell that becomes the program, " + w, options)
+       for w, options in (("here", []), ("on another node", ["-launcher", "fork", "-hosts", "a,b", "-ppn", "1"]))])
+def without_ptrace(options):
+    if os.uname().machine not in ("x86_64", "aarch64"):
+        raise Skip("the numbers of this machine's system calls are not known here")
+    job = Job("-hold", "exec", *options, "-n", 2, "/bin/sh", "-c", "echo $PMI_RANK \"$1\" $$", "name", "a  b",
+              prefix=[sys.executable, "-B", "-c", NO_PTRACE], env=FORK if options else None)
+    tool = listen(Tool(job), READY)
+    heard(tool)
+    pids = table(tool, job_name(tool))
+    same([(stat(p)[0], tracer(p)) for p in pids], [("T", 0)] * 2, "stopped, and nobody traces them")
+    same(states(tool, job_name(tool)), [IS_HELD] * 2, "as the table says")
+    r = subprocess.run([PMIX_TOOL, "stack", "--pid", str(job.pid)], capture_output=True, text=True, timeout=LIMIT,
+                       env=environment(new_mark()))
+    need(r.returncode == 1 and "Unavailable:" in r.stdout and "2: ranks 0-1" in r.stdout, "stacks cannot be had", r)
+    act(job, "release")
+    same(sorted(job.finish().lines), [f"{i} a  b {p}" for i, p in enumerate(pids)], "the program, in the same process")
 
 
 ALL = [("true", None, [0, 1, 2]), ("a rank", ("PROC_RANK", 1), [1]), ("the wildcard", ("PROC_RANK", "wildcard"), [0, 1, 2]),

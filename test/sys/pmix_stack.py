@@ -19,12 +19,6 @@ FORK3 = ["-launcher", "fork", "-hosts", "a,b,c", "-ppn", "3"]
 PLACES = [("one host", []), ("three hosts", FORK3)]
 
 
-def await_entry(job):
-    """pmix_tool finds the job: its socket is there, and then its entry."""
-    entry = tools_socket(job.pid)[:-2]
-    wait_for(lambda: os.path.exists(entry), entry)
-
-
 def ask(job, *words, status=0, env=None):
     """pmix_tool stack of this job: its output; where it fails, what it says."""
     await_entry(job)

@@ -50,7 +50,7 @@ def release(tool, name):
 
 
 def command(job, *words, **more):
-    tools_socket(job.pid)
+    await_entry(job)
     return subprocess.Popen([PMIX_TOOL, "--pid", str(job.pid), *map(str, words)], text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                             env=environment(new_mark()), **more)
