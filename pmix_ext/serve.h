@@ -107,7 +107,7 @@ struct ext {
     struct publishings publishings;      /* owned: pmix-publish, pmix-unpublish under way */
     struct lookups     lookups;          /* owned: pmix-lookup that wait */
     struct starters    starters;         /* owned: pmix-spawn under way */
-    struct ties        tied;             /* owned: daemons that end with their tool */
+    struct ties        tied;             /* owned: jobs that end with their tool */
     struct endings     endings;          /* owned: requests that wait for ends */
     struct allocs      allocs;           /* owned: asked for by pmix-alloc */
     size_t             nallocs;
@@ -184,13 +184,10 @@ void fences_job_gone(struct ext *x, struct job *j);
 void own_names_clear(struct session *s);
 void names_conn_gone(struct ext *x, struct conn *c);
 void spawns_conn_gone(struct ext *x);
-/* Jobs of daemons: that job ends with its tool's connection (NULL: which is gone already, now);
- * that connection is gone; that job is. */
-void daemons_tie(struct ext *x, const struct session *owner, const char *job);
+/* Jobs that end with their tool's connection: that is gone; that job is. */
 void daemons_forget(const struct session *s);
 void daemons_job_gone(struct ext *x, const char *job);
-/* A tool says that it leaves.  True: that is answered when those of its daemons that end with it
- * have; false: there are none. */
+/* A tool says that it leaves.  True: that is answered when those of its jobs that end with it have; false: there are none. */
 bool daemons_leave(struct request *rq);
 void data_clear(struct ext *x);
 void fences_clear(struct ext *x);

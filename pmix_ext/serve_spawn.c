@@ -14,13 +14,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A tool's jobs, once it has gone: go on; end, being its daemons; end if they are still held, as
+ * nobody else knows that they are to be let go on. */
+enum tie { TIE_NONE, TIE_DAEMONS, TIE_HELD };
+
 struct starter {                         /* a spawn that is under way */
     TAILQ_ENTRY(starter) in_ext;
     struct ext    *ext;
     struct spawn  *spawn;
     unsigned       channels;             /* of its output that the caller is to have */
     bool           tool;                 /* the caller is one */
-    bool           follows;              /* what it starts are its daemons, and end with it */
+    enum tie       tie;                  /* what its end means to what it starts */
     struct waiters waiters;
 };
 
@@ -81,14 +85,7 @@ static pmix_status_t status_of(int code, const struct err *why)
     }
 }
 
-/* Daemons whose tool has gone meanwhile, or goes later, are to end. */
-static void tie(struct starter *s, struct request *rq, const char *jobid)
-{
-    struct session *owner = rq ? session_of(rq, NULL) : NULL;
-
-    if (s->follows)
-        daemons_tie(s->ext, owner, jobid);
-}
+static void tie(struct starter *s, const struct session *owner, const char *job);
 
 static void told(void *who, const char *jobid, const int *codes, size_t n,
                  const struct err *why)
@@ -99,7 +96,7 @@ static void told(void *who, const char *jobid, const int *codes, size_t n,
 
     s->spawn = NULL;
     if (jobid)
-        tie(s, rq, jobid);
+        tie(s, rq ? session_of(rq, NULL) : NULL, jobid);
     if (child)
         push_feeds(s->ext, rq ? session_of(rq, NULL) : NULL, child);
     if (rq && jobid) {
@@ -126,7 +123,7 @@ static void begun(void *who, struct job *child)
 enum { SPAWN_INFOS, SPAWN_APPS };
 
 static enum outcome start(struct request *rq, struct spawn_request *want, unsigned channels,
-                          bool follows, struct err *e)
+                          enum tie what, struct err *e)
 {
     struct ext *x = ext_of(rq);
     struct starter *s = calloc(1, sizeof *s);
@@ -141,7 +138,7 @@ static enum outcome start(struct request *rq, struct spawn_request *want, unsign
     s->ext = x;
     s->channels = channels;
     s->tool = who.tool;
-    s->follows = follows && who.tool;
+    s->tie = who.tool ? what : TIE_NONE;
     waiters_init(&s->waiters);
     TAILQ_INSERT_TAIL(&x->starters, s, in_ext);
     if (!request_park(rq, &s->waiters, e)) {
@@ -163,6 +160,15 @@ static pmix_status_t place_daemons(struct request *rq, const struct daemons *d,
     const struct session *s = session_of(rq, e);
 
     return s ? daemons_place(s, d, want, e) : PMIX_ERR_NOMEM;
+}
+
+static enum tie tie_of(const struct daemons *d, const struct spawn_request *want)
+{
+    if (d->nohup)
+        return TIE_NONE;
+    if (d->are)
+        return TIE_DAEMONS;
+    return want->n && spawn_info(&want->commands[0], "hold") ? TIE_HELD : TIE_NONE;
 }
 
 enum outcome ext_spawn(struct request *rq, struct err *e)
@@ -187,7 +193,7 @@ enum outcome ext_spawn(struct request *rq, struct err *e)
     if (status == PMIX_SUCCESS && daemons.are)
         status = place_daemons(rq, &daemons, &want, e);
     o = status == PMIX_SUCCESS ? start(rq, &want, spawn_forwards(&infos),
-                                       daemons.are && !daemons.nohup, e)
+                                       tie_of(&daemons, &want), e)
                               : ext_refuse(rq, status);
     spawn_clear(&want);
     infos_clear(&infos);
@@ -195,33 +201,50 @@ enum outcome ext_spawn(struct request *rq, struct err *e)
     return o;
 }
 
-/* --- daemons and their tool -------------------------------------------- */
+/* --- a tool's jobs and its end ------------------------------------------ */
 
-struct tied {                            /* a job of daemons */
+struct tied {
     TAILQ_ENTRY(tied) in_ext;
     const struct session *owner;         /* borrowed: the tool that they end with */
+    enum tie what;
     char job[LIMIT_JOBID];
 };
 
-/* False: they have ended already. */
-static bool end_daemons(struct ext *x, const char *job)
+/* Whether ranks of it wait, and nobody has let any go on. */
+static bool waits(struct ext *x, const char *job)
 {
-    const struct ext_order order = { .kind = EXT_LEAVE };
+    struct fact_job j;
 
-    return x->ops.order && x->ops.order(x->host, job, -1, &order);
+    for (size_t i = 0; x->ops.facts->job(x->host, i, &j); i++)
+        if (!strcmp(j.nspace, job))
+            return !j.running && !j.ending;
+    return false;
 }
 
-void daemons_tie(struct ext *x, const struct session *owner, const char *job)
+/* False: there is nothing to end, or it has ended already. */
+static bool end_tied(struct ext *x, enum tie what, const char *job)
 {
-    struct tied *t = owner ? calloc(1, sizeof *t) : NULL;
+    const struct ext_order order = { .kind = what == TIE_DAEMONS ? EXT_LEAVE : EXT_TERMINATE,
+                                     .who = "its tool, which has gone while it was held" };
 
+    return x->ops.order && (what == TIE_DAEMONS || waits(x, job)) &&
+           x->ops.order(x->host, job, -1, &order);
+}
+
+static void tie(struct starter *s, const struct session *owner, const char *job)
+{
+    struct tied *t = s->tie && owner ? calloc(1, sizeof *t) : NULL;
+
+    if (s->tie == TIE_NONE)
+        return;
     if (!t) {                            /* without a tool, or memory to remember it */
-        end_daemons(x, job);
+        end_tied(s->ext, s->tie, job);
         return;
     }
     t->owner = owner;
+    t->what = s->tie;
     snprintf(t->job, sizeof t->job, "%s", job);
-    TAILQ_INSERT_TAIL(&x->tied, t, in_ext);
+    TAILQ_INSERT_TAIL(&s->ext->tied, t, in_ext);
 }
 
 static void untie(struct ext *x, struct tied *t)
@@ -237,7 +260,7 @@ void daemons_forget(const struct session *s)
     for (t = TAILQ_FIRST(&s->ext->tied); t; t = next) {
         next = TAILQ_NEXT(t, in_ext);
         if (t->owner == s) {
-            end_daemons(s->ext, t->job);
+            end_tied(s->ext, t->what, t->job);
             untie(s->ext, t);
         }
     }
@@ -260,7 +283,7 @@ bool daemons_leave(struct request *rq)
         return false;                    /* without memory they end with its connection */
     n = 0;
     TAILQ_FOREACH(t, &x->tied, in_ext)
-        if (t->owner == s && end_daemons(x, t->job)) {
+        if (t->owner == s && end_tied(x, t->what, t->job)) {
             snprintf(jobs[n].nspace, sizeof jobs[n].nspace, "%s", t->job);
             jobs[n++].rank = PMIX_RANK_WILDCARD;
         }

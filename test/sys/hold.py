@@ -321,6 +321,38 @@ def left_behind(place, whom):
     nothing_left(job.mark)
 
 
+@rows([("T10, R11: a tool that has spawned a held job goes: it ends with it, " + w, *more) for w, *more in (
+    ("held at exec, its connection closed", EXEC, "close", False, True),
+    ("held in init, its connection closed", INIT, "close", False, True),
+    ("it says that it leaves", EXEC, "leave", False, True),
+    ("not where it has been let go on", EXEC, "close", True, False),
+    ("nor with PMIX_NOHUP", EXEC, "nohup", False, False))])
+def owner_gone(key, how, released, ends):
+    job = Job("-n", 1, "sleep", 600)
+    tool, owner = listen(Tool(job), READY, JOB_END), Tool(job)
+    infos = [info(key, "BOOL", True)] + ([info("pmix.nohup", "BOOL", True)] if how == "nohup" else [])
+    app = {"cmd": "/bin/sleep", "argv": ["sleep", "600"], "maxprocs": 2} if key == EXEC else \
+        {"cmd": MPI, "argv": ["mpi_ranks"], "maxprocs": 2}
+    name = good(owner.call("pmix-spawn", apps=[app], infos=infos))["nspace"]
+    heard(tool)
+    pids = table(tool, name)
+    if released:
+        release(tool, proc(name, 0))
+    if how == "leave":
+        owner.call("finalize")
+        same([alive(p) for p in pids], [False] * 2, "when that is answered")
+    owner.close()
+    if ends:
+        same(heard(tool)[1]["pmix.nspace"], name, "its end")
+        need(not any(alive(p) for p in pids), "it is true")
+    else:
+        tool.call("pmix-capabilities")
+        need(all(alive(p) for p in pids), "they live")
+        act(job, "kill", name)
+    act(job, "kill", job_name(tool))
+    job.finish()
+
+
 @test("a job that is held ends at its time-out, and when it is killed by a tool")
 def ended():
     r = Job("-hold", "exec", "-timeout", 1, "-n", 2, MPI).finish()
