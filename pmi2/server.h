@@ -115,6 +115,8 @@ struct party {
     gid_t    gid;
     pid_t    pid;                    /* 0: not known here */
     bool     tool;
+    unsigned called;                 /* a tool's: it has called the server of this node, and 1 more;
+                                        0: this one */
 };
 
 /* What the layer of extended commands (pmix_ext/) is told by the core. */

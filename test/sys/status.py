@@ -79,6 +79,8 @@ def pid_to_job():
     same((about["pmix.nspace"], about["pmix.job.size"]), (name, 3), "its information")
     need("sleep" in about["pmix.cmd.line"], "its command", about)
     need(about[STATUS] & IS_CREATED, "its state", about)
+    same([about[k] for k in ("pmix.srvr.host", "pmix.srvr.pidinfo", "pmix.rm.name", "pmix.euid", "pmix.nlist")],
+         [HOST, job.pid, "mpiexec_lite", os.geteuid(), HOST], "who has started it, and where")
     rank = wait_for(lambda: ask(tool, "pmix.qry.ptable", name)[0]["pid"], "a rank")
     for pid in (rank, os.getpid()):
         r = by_pid(pid, "ps")
