@@ -68,6 +68,7 @@ static const struct field job_fields[] = {
     FIELD("network",          OPTION,   bundle, plan.dims, 0, 0),
     FIELD("hold",             INT,      bundle, plan.hold, 0, HOLD_APP),
     FIELD("held ranks",       OPTION,   bundle, plan.hold_ranks, 0, 0),
+    FIELD("fork agent",       WORDS,    bundle, plan.agent, 0, MOST),
     FIELD("timeline",         BOOL,     bundle, timeline, 0, 1),
     FIELD("proxy's wrapper",  WORDS,    bundle, plan.remote.wrapper, 0, MOST),
     FIELD("tries",            INT,      bundle, plan.remote.tries, 0, MOST),

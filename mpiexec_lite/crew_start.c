@@ -4,6 +4,7 @@
 #include "mpiexec_lite/child.h"
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/hold.h"
+#include "mpiexec_lite/launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -151,6 +152,8 @@ struct starts {
     struct strlist  changed;     /* owned: the same, as providers have changed it */
     struct strlist  constants;   /* owned: what ranks of the block need not ask for */
     struct binding  binding;     /* owned: what they run on */
+    char           *agent;       /* owned: executed in place of the program; NULL: nothing is */
+    char          **argv;        /* owned: then, its words and the program's */
     struct children children;
     struct start   *v;           /* owned; as many as children can have */
 };
@@ -244,8 +247,8 @@ static int begin_process(struct starts *s, struct rank *r, const struct rank_end
     const struct crew *c = s->crew;
     const struct app *app = &c->args.plan->apps[s->app];
     struct start *x = &s->v[s->children.n];
-    struct child_spec spec = { .path = c->args.programs[s->app], .argv = app->argv.v,
-                               .dir = app->wdir, .in = ends->in.theirs, .out = ends->out.theirs,
+    struct child_spec spec = { .path = s->agent ? s->agent : c->args.programs[s->app],
+                               .argv = s->agent ? s->argv : app->argv.v, .dir = app->wdir, .in = ends->in.theirs, .out = ends->out.theirs,
                                .err = ends->err.theirs, .keep = ends->pmi.theirs,
                                .cpus = binding_cpus(&s->binding, (int)(r - c->ranks)),
                                .memory = binding_memory(&s->binding, (int)(r - c->ranks)),
@@ -268,9 +271,12 @@ static int begin_process(struct starts *s, struct rank *r, const struct rank_end
 static void failed_to_start(struct crew *c, int rank, size_t app, const char *step,
                             int errnum)
 {
+    const struct strlist *agent = &c->args.plan->agent;
     char text[PATH_MAX + 16];
 
-    if (!strcmp(step, "chdir"))
+    if (!strcmp(step, "exec") && agent->n)
+        snprintf(text, sizeof text, LAUNCH_AGENT " %s", agent->v[0]);
+    else if (!strcmp(step, "chdir"))
         snprintf(text, sizeof text, "chdir to %s", c->args.plan->apps[app].wdir);
     else
         snprintf(text, sizeof text, "%s", step);
@@ -332,6 +338,39 @@ static bool end_all(struct starts *s)
     return ok;
 }
 
+static void drop_agent(struct starts *s)
+{
+    free(s->agent);
+    free(s->argv);
+    s->agent = NULL;
+    s->argv = NULL;
+}
+
+/* An agent that is not there is executed by its name, which fails and says so (rank by rank, as
+ * a program does that cannot be executed). */
+static int set_agent(struct starts *s, struct err *e)
+{
+    const struct plan *p = s->crew->args.plan;
+    const struct strlist *words = &p->agent, *argv = &p->apps[s->app].argv;
+    const char *path = s->env->n ? env_get(s->env->v, "PATH") : NULL;
+    char found[PATH_MAX];
+    int status;
+
+    drop_agent(s);
+    if (!words->n)
+        return 0;
+    if (program_find(words->v[0], NULL, NULL, path ? path : "/usr/bin:/bin", found, sizeof found,
+                     &status, e) < 0)
+        snprintf(found, sizeof found, "%s", words->v[0]);
+    s->agent = strdup(found);
+    s->argv = calloc(words->n + argv->n + 1, sizeof *s->argv);
+    if (!s->agent || !s->argv)
+        return err_set(e, ERR_NOMEM, "no memory for an agent");
+    memcpy(s->argv, words->v, words->n * sizeof *s->argv);
+    memcpy(s->argv + words->n, argv->v, argv->n * sizeof *s->argv);
+    return 0;
+}
+
 static int set_block(struct starts *s, size_t app, struct err *e)
 {
     struct crew *c = s->crew;
@@ -353,7 +392,7 @@ static int set_block(struct starts *s, size_t app, struct err *e)
         s->env = &s->changed;
     }
     free(local);
-    return rc;
+    return rc == 0 ? set_agent(s, e) : rc;
 }
 
 /* 0; 1: a rank could not be started; -1 and e. */
@@ -432,6 +471,7 @@ int crew_start(struct crew *c, struct err *e)
     strlist_clear(&s.constants);
     strlist_clear(&s.changed);
     binding_clear(&s.binding);
+    drop_agent(&s);
     free(s.v);
     crew_hook_started(c);
     return rc < 0 ? -1 : 0;

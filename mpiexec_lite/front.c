@@ -6,6 +6,7 @@
 #include "mpiexec_lite/control.h"
 #include "mpiexec_lite/launch.h"
 #include "mpiexec_lite/mpir.h"
+#include "pmix_ext/pmix_ext_keys.h"
 #include "pmix_ext/rendezvous.h"
 #include "mpiexec_lite/sweep.h"
 #include "mpiexec_lite/usage.h"
@@ -15,6 +16,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -373,6 +375,7 @@ static void watch(struct front *f)
 /* How the root's end reads as the exit status of the launcher. */
 static int conclude(struct front *f, int *signo)
 {
+    const char *file = getenv(PMIX_LAUNCHER_RNDZ_FILE);
     int left = sweep_any() ? sweep_all(5) : 0, status;
 
     if (left)
@@ -381,6 +384,8 @@ static int conclude(struct front *f, int *signo)
     if (WIFSIGNALED(f->status)) {        /* what it would have removed */
         rundir_sweep(f->args->root);
         rendezvous_sweep(getpid());
+        if (file)
+            rendezvous_take_back(file, getpid());
     }
     if (f->impatient && WIFSIGNALED(f->status)) {
         fprintf(stderr, "mpiexec_lite: the launcher's server process (pid %d) did not end the "

@@ -202,7 +202,7 @@ void launch_failed_to_start(struct launch *l, double now, int rank, const char *
     l->ranks[rank].unstarted = true;
     if (l->ending)
         return;
-    if (!strcmp(step, "exec"))
+    if (!strcmp(step, "exec") || !strncmp(step, LAUNCH_AGENT, strlen(LAUNCH_AGENT)))
         status = errnum == ENOENT || errnum == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
     blame(l, now, rank, true);
     tell(l, "%s: cannot start rank %d (%s): %s: %s", l->hostname(l->host, rank), rank,

@@ -20,6 +20,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* What a step begins with that was to execute a job's agent (plan.h). */
+#define LAUNCH_AGENT "fork agent"
+
 enum {
     EXIT_USAGE = 2, EXIT_TIMEOUT = 124, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127,
     EXIT_LAUNCHER = 255

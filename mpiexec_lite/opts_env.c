@@ -151,14 +151,7 @@ static int set_extra(struct reader *r, const struct variable *v, const char *nam
 {
     (void)v;
     (void)name;
-    while (*(text += strspn(text, " \t\n"))) {
-        size_t len = strcspn(text, " \t\n");
-
-        if (strlist_add_bytes(&r->plan->remote.extra, text, len) < 0)
-            return no_memory(e);
-        text += len;
-    }
-    return 0;
+    return strlist_add_words(&r->plan->remote.extra, text) < 0 ? no_memory(e) : 0;
 }
 
 static int number_of(const char *text, long min, long max, int *to, struct err *e)

@@ -121,6 +121,16 @@ int opts_add_text(struct reader *r, const struct option *o, char *const *arg, st
     return strlist_add(member(r, o), arg[0]) < 0 ? no_memory(e) : 0;
 }
 
+int opts_set_words(struct reader *r, const struct option *o, char *const *arg, struct err *e)
+{
+    struct strlist *to = member(r, o);
+
+    strlist_clear(to);
+    if (strlist_add_words(to, arg[0]) < 0)
+        return no_memory(e);
+    return to->n ? 0 : err_set(e, ERR_INVALID_VAL, "the value is empty");
+}
+
 int opts_set_providers_root(struct reader *r, const struct option *o, char *const *arg,
                             struct err *e)
 {

@@ -402,6 +402,12 @@ const struct option opts_table[] = {
     { .names = { "disable-tools" }, .section = SECTION_PMI,
       .set = opts_set_switch, JOB(no_tools), .value = true,
       .help = "Let no tool (debugger, monitor, pmix_tool) connect; no socket is opened for them." },
+    { .names = { "tool-timeout" }, .arg = "S", .section = SECTION_PMI,
+      .set = opts_set_seconds, JOB(tool_timeout), .value = true,
+      .help = "A launcher that waits for the tool that has started it ends after S seconds "
+              "(default 300); 0: never.",
+      .more = "It waits where PMIX_LAUNCHER_PAUSE_FOR_TOOL or PMIX_LAUNCHER_RNDZ_URI is in its "
+              "environment." },
     { .names = { "provider" }, .arg = "PATH", .section = SECTION_PMI,
       .set = opts_add_text, .flags = OPTION_REPEAT, .at = offsetof(struct plan, provider_files),
       .help = "Have this set-up provider, an executable or NAME.so, prepare jobs, nodes and "
@@ -444,6 +450,14 @@ const struct option opts_table[] = {
               "PMIX_DEBUG_STOP_IN_APP.  When all wait, tools are told so (PMIX_READY_FOR_DEBUG).  "
               "\"pmix_tool release\", a tool's event PMIX_DEBUGGER_RELEASE, or, at exec, SIGCONT to a "
               "process lets them go on.  Debuggers that know MPIR need no option." },
+    { .names = { "fork-agent" }, .arg = "COMMAND", .section = SECTION_INFO,
+      .set = opts_set_words, JOB(agent),
+      .help = "Execute COMMAND in place of each process' program; it is given that program and its "
+              "arguments, and is to execute it.",
+      .more = "Blanks part the words of COMMAND, whose first is looked for in PATH on each host; "
+              "where it is missing the job does not start.  It has the environment that the "
+              "program would have, and its process is the rank's.  Daemons of tools and processes "
+              "that the job starts have none.  With -hold exec it is the agent that is stopped." },
     { .names = { "stop-on-exec" }, .section = SECTION_INFO, .with = "hold",
       .set = opts_set_value, JOB(hold), .value = HOLD_EXEC,
       .help = "The same as -hold exec." },

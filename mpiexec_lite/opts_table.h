@@ -138,6 +138,7 @@ option_fn opts_set_stdin, opts_set_usize, opts_set_verbose, opts_set_configfile;
 option_fn opts_set_pset, opts_set_ppn, opts_set_hosts, opts_set_hostfile, opts_set_order;
 option_fn opts_set_skip_launch_node, opts_set_launcher, opts_set_nameserver;
 option_fn opts_set_single_fd, opts_set_rmk, opts_set_alloc, opts_set_no_configfile;
+option_fn opts_set_words;    /* those of the word, to struct strlist at; at least one */
 option_fn opts_add_text;     /* a copy of the word to struct strlist at; not empty */
 option_fn opts_set_providers_root;
 option_fn opts_set_errhandler;   /* adds a variable */

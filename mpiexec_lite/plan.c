@@ -36,6 +36,18 @@ int strlist_add(struct strlist *l, const char *s)
     return strlist_add_bytes(l, s, strlen(s));
 }
 
+int strlist_add_words(struct strlist *l, const char *s)
+{
+    static const char blank[] = " \t\n";
+
+    for (size_t n; *(s += strspn(s, blank)); s += n) {
+        n = strcspn(s, blank);
+        if (strlist_add_bytes(l, s, n) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 int strlist_copy(struct strlist *to, const struct strlist *from)
 {
     for (size_t i = 0; i < from->n; i++)
@@ -77,6 +89,7 @@ void plan_init(struct plan *p)
 {
     *p = (struct plan){
         .output_from = -1, .usize = -1, .start_window = 64, .pmi1_subversion = 1,
+        .tool_timeout = 300,
         .remote = {
             .launcher = LAUNCHER_SSH, .tree_width = 32, .flat_hosts = 64, .window = 10,
             .patience = 15, .heartbeat = 5, .lease = 15, .release_bytes = 256 << 10,
@@ -201,6 +214,7 @@ void plan_clear(struct plan *p)
     free(p->nameserver);
     free(p->log_dir);
     free(p->hold_ranks);
+    strlist_clear(&p->agent);
     free(p->target);
     free(p->single_id);
     strlist_clear(&p->provider_dirs);

@@ -24,6 +24,8 @@ struct strlist {
 int  strlist_add(struct strlist *l, const char *s);      /* copies; -1: no memory */
 /* The same for the first n bytes of s. */
 int  strlist_add_bytes(struct strlist *l, const char *s, size_t n);
+/* The words of s, which blanks part. */
+int  strlist_add_words(struct strlist *l, const char *s);
 int  strlist_copy(struct strlist *to, const struct strlist *from);       /* adds them; -1 */
 void strlist_clear(struct strlist *l);
 
@@ -190,6 +192,7 @@ struct plan {
     bool             hide_hostname;      /* -disable-hostname-propagation */
     char            *alloc_kinds;        /* -memory-alloc-kinds or NULL */
     bool             no_tools;   /* -disable-tools: no tool can connect */
+    double           tool_timeout;       /* -tool-timeout S: of one that is waited for; 0: none */
     struct strlist   provider_dirs, provider_files;  /* -provider-dir, -provider */
     bool             no_providers;       /* -no-providers: none of the system's */
     int              providers_root;     /* -providers-root: what becomes of those that need it */
@@ -206,6 +209,9 @@ struct plan {
                                     launcher alone */
     enum hold        hold;       /* -hold, -stop-on-exec, -stop-in-init */
     char            *hold_ranks; /* of the job (rank_list.h); NULL: all (hold.h) */
+
+    struct strlist   agent;      /* -fork-agent: the words that are executed in place of a rank's
+                                    program, and are given that program's; empty: none */
 
     enum inquiry     inquiry;    /* -explain, -check */
     bool             json, brief;        /* its answer: -json, -quiet */

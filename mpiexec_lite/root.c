@@ -167,7 +167,7 @@ static int prepare(struct root *r, struct err *e)
     if (root_places_init(r, e) < 0 || prepare_node(r, e) < 0 || make_main(r, e) < 0 ||
         root_timeline_init(r, e) < 0 ||
         (!root_is_alone(r) && root_write_bundle(r, r->plan, e) < 0) || root_input_init(r, e) < 0 ||
-        root_names_init(r, e) < 0 || root_ext_init(r, e) < 0)
+        root_names_init(r, e) < 0 || root_ext_init(r, e) < 0 || root_meet_init(r, e) < 0)
         return -1;
     root_foreign_init(r);
     if (r->plan->stdin_mode == STDIN_RANK && r->main->crew.n)
@@ -178,13 +178,17 @@ static int prepare(struct root *r, struct err *e)
 
 static void run(struct root *r)
 {
+    struct err e = { 0 };
+
     if (root_is_alone(r))
         root_say(r, 1, "job %s on %s: size %d", r->jobid, r->hostname,
                  r->main->launch.size);
     else
         root_say(r, 1, "job %s: size %d, hosts %zu", r->jobid, r->main->launch.size,
                  r->plan->nhosts);
-    if (!root_pause_begin(r))
+    if (root_meet(r, &e) < 0)
+        root_pause_failed(r, e.text);
+    else if (!root_pause_begin(r))
         root_setup_main(r);
     ev_run(r->loop, 0);
 }
@@ -226,7 +230,8 @@ static void clear(struct root *r)
     root_timeline_clear(r);
     root_foreign_clear(r);
     root_debug_clear(r);
-    root_pause_end(r);
+    root_pause_clear(r);
+    root_meet_clear(r);
     root_ext_clear(r);
     if (r->node.buffer)
         node_clear(&r->node);

@@ -98,12 +98,18 @@ static void scheduled(void *host, unsigned number, const struct sched_answer *a)
     ext_scheduled(((struct root *)host)->ext, number, a);
 }
 
+static void op_broken(void *host, const char *why)
+{
+    root_broken(host, EXIT_LAUNCHER, why);
+}
+
 static const struct ext_ops ext_ops = {
     .hostname = op_hostname, .now = op_now, .facts = &root_facts,
     .watch = root_watch_output, .output_room = root_output_room, .push = root_push, .log = op_log,
     .allocates = op_allocates, .schedule = op_schedule, .unschedule = op_unschedule,
     .order = root_order, .look = root_look, .cleanup = root_cleanup, .servers = op_servers,
-    .waits = root_hold_waits, .go = root_pause_go,
+    .waits = root_hold_waits, .direct = root_pause_direct, .go = root_pause_go,
+    .left = root_pause_lost, .broken = op_broken,
 };
 
 int root_ext_init(struct root *r, struct err *e)

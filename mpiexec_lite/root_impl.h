@@ -137,6 +137,13 @@ struct root {
     struct scheduler  scheduler;
     struct tools     *tools;     /* whose socket is open; NULL: it is not */
     ev_timer          open_tools;        /* it is to be */
+    struct meeting {             /* with the tool that has started us (root_meet.c) */
+        bool  pause;             /* PMIX_LAUNCHER_PAUSE_FOR_TOOL */
+        char *uri, *file;        /* owned: PMIX_LAUNCHER_RNDZ_URI, _FILE; NULL: not said */
+        bool  left;              /* our entry is in that file */
+    }                 meeting;
+    struct strlist   *plain_envs;        /* owned: of the main job, before a tool's directives, for
+                                            what tools start; NULL: there were none */
     bool              paused;            /* nothing is started before a tool says so, */
     ev_timer          patience;          /* which it has so long for */
     struct survey    *processes;         /* owned: of the main job, for debuggers; or NULL */
@@ -269,11 +276,22 @@ struct root_job *root_job_by_id(struct root *r, const char *id);       /* or NUL
 bool root_cleanup(void *host, const char *job, int rank, const struct ext_cleanup *x);
 bool root_order(void *host, const char *job, int rank, const struct ext_order *order);
 
+/* root_meet.c */
+int  root_meet_init(struct root *r, struct err *e);      /* what the environment says */
+int  root_meet(struct root *r, struct err *e);           /* do it; -1: the launcher is to end */
+bool root_meet_waits(const struct root *r);              /* it is not to start anything */
+void root_meet_clear(struct root *r);
+
 /* root_pause.c */
 bool root_pause_begin(struct root *r);           /* false: nothing is to be waited for */
 void root_pause_end(struct root *r);
-/* For ext_ops: a tool lets a launcher go on that waits. */
+void root_pause_clear(struct root *r);
+void root_pause_failed(struct root *r, const char *why); /* nothing is started, all ends */
+/* For ext_ops: a tool has directives for a launcher that waits, or lets it go on; the tool that
+ * it waits for has gone. */
+int  root_pause_direct(void *host, const struct spawn_command *directives, struct err *e);
 int  root_pause_go(void *host, const struct spawn_command *directives, struct err *e);
+void root_pause_lost(void *host);
 
 /* root_hold.c */
 void root_hold_launched(struct root_job *j);     /* all of it has been started */
@@ -372,6 +390,7 @@ void root_foreign_follow(struct root *r);
 /* root_tools.c */
 void root_tools_init(struct root *r);
 void root_tools_open(struct root *r);            /* tools may connect, soon */
+int  root_tools_open_now(struct root *r, struct err *e);
 void root_tools_ready(struct root *r);           /* a server of another node is there */
 void root_tools_lost(struct root *r, int position);      /* one, and its streams */
 /* A message about streams, of the server of this position. */

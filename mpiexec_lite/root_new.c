@@ -188,11 +188,14 @@ static int make_bundle(struct root_job *j, struct root_job *parent, struct spawn
     long *used = count_used(r);
     bool *lost = list_lost(r);
     struct spawned_hosts hosts = { r->plan, r->listed, lost, used };
+    struct bundle from = parent->bundle; /* borrowed */
     char id[80];
     int rc;
 
     snprintf(id, sizeof id, "%s.%d", r->jobid, j->number);
-    rc = used && lost ? spawned_bundle(&parent->bundle, spawn_rank(s), spawn_wants(s), &hosts, id,
+    if (spawn_rank(s) < 0 && r->plain_envs)
+        from.envs = r->plain_envs;
+    rc = used && lost ? spawned_bundle(&from, spawn_rank(s), spawn_wants(s), &hosts, id,
                                        &j->bundle, blame, e)
                       : err_set(e, ERR_NOMEM, "no memory for a job");
     free(used);

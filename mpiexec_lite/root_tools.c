@@ -21,21 +21,28 @@ static void open_others(struct root *r)
         root_send_all(r, "tools");
 }
 
-/* What cannot be is no reason to end the job; to be said where the user has named the folder. */
-static void open_socket(struct root *r)
+int root_tools_open_now(struct root *r, struct err *e)
 {
     struct tools_args args = { .loop = r->loop, .server = r->node.server,
                                .buffer = r->node.buffer, .size = NODE_BUFFER,
-                               .pid = getppid(), .hostname = r->hostname, .nspace = r->jobid };
-    struct err e = { 0 };
+                               .pid = getppid(), .hostname = r->hostname, .nspace = r->jobid,
+                               .host = r, .lost = root_pause_lost };
 
-    r->tools = tools_new(&args, &e);
-    if (!r->tools)
-        root_say(r, getenv("PMIX_SERVER_TMPDIR") ? 0 : 1, "no tools can connect: %s", e.text);
-    else if (r->naming)
-        naming_set_tools(r->naming, r->jobid, tools_path(r->tools));
+    r->tools = tools_new(&args, e);
+    if (r->tools && r->naming)
+        naming_set_tools(r->naming, r->jobid, tools_entry(r->tools)->socket);
     rendezvous_tidy();
     open_others(r);
+    return r->tools ? 0 : -1;
+}
+
+/* What cannot be is no reason to end the job; to be said where the user has named the folder. */
+static void open_socket(struct root *r)
+{
+    struct err e = { 0 };
+
+    if (root_tools_open_now(r, &e) < 0)
+        root_say(r, getenv("PMIX_SERVER_TMPDIR") ? 0 : 1, "no tools can connect: %s", e.text);
 }
 
 static void on_time(struct ev_loop *loop, ev_timer *w, int revents)

@@ -254,7 +254,7 @@ static int set_job(struct plan *p, const struct spawned_info *info, struct err *
     const char *text = spawned_says(info, SPAWNED_TIMEOUT),
                *flag = spawned_says(info, SPAWNED_END_ON_NONZERO),
                *target = spawned_says(info, SPAWNED_STDIN), *hold = spawned_says(info, SPAWNED_HOLD),
-               *daemons = spawned_says(info, SPAWNED_DAEMONS);
+               *daemons = spawned_says(info, SPAWNED_DAEMONS), *agent = spawned_says(info, SPAWNED_AGENT);
     long long seconds;
     bool yes;
 
@@ -267,6 +267,8 @@ static int set_job(struct plan *p, const struct spawned_info *info, struct err *
         return -1;
     if (hold && hold_read(p, hold, e) < 0)
         return spawned_info_wrong(info, SPAWNED_HOLD, e);
+    if (agent && !daemons && !p->target && !p->agent.n && strlist_add_words(&p->agent, agent) < 0)
+        return no_memory(e);
     if (target && set_stdin(p, target, e) < 0)
         return spawned_info_wrong(info, SPAWNED_STDIN, e);
     if (text)
@@ -359,6 +361,7 @@ static int make_apps(struct bundle *out, size_t like, const struct spawn_request
     out->plan.timeout = 0;
     out->plan.stdin_mode = STDIN_NONE;
     hold_drop(&out->plan);
+    strlist_clear(&out->plan.agent);
     out->envs = calloc(r->n, sizeof *out->envs);
     for (size_t i = 0; i < r->n && rc == 0; i++) {
         *blame = (struct spawn_blame){ i, EAGAIN };

@@ -22,6 +22,7 @@
  *     hold     where the job's ranks wait for a debugger, and which (hold.h)
  *     place    the nodes of its processes, by number: "0,2*3" is one on node 0 and three on node 2
  *     daemons  its processes are tools' daemons, and look after the job of this id (or of none)
+ *     fork-agent   words that are executed in place of the job's programs (plan.h); not of daemons
  *     file     a file of further keys: spawned_info.h
  *
  * Another key changes nothing (plan.warnings names it).  Thread-safe. */

@@ -16,6 +16,7 @@ static const char *const names[SPAWNED_KEYS] = {
     [SPAWNED_STDIN] = "stdin", [SPAWNED_MAP] = "map", [SPAWNED_RANK] = "rank",
     [SPAWNED_PSET] = "pset", [SPAWNED_HOLD] = "hold",
     [SPAWNED_PLACE] = "place", [SPAWNED_DAEMONS] = "daemons",
+    [SPAWNED_AGENT] = "fork-agent",
 };
 
 static int no_memory(struct err *e)

@@ -21,6 +21,7 @@ struct tool {
     TAILQ_ENTRY(tool) in_tools;
     struct tools   *tools;
     uid_t           uid;
+    bool            called;
     struct pmi_conn conn;
 };
 
@@ -32,7 +33,8 @@ struct tools {
     int                 fd, lock;
     ev_io               readable;
     ev_timer            again;
-    char                path[RUNDIR_PATH], entry[RUNDIR_PATH];
+    struct rendezvous   at;
+    char                entry[RUNDIR_PATH];
 };
 
 static void tool_free(struct tool *x)
@@ -45,9 +47,14 @@ static void tool_free(struct tool *x)
 
 static void on_closed(void *host, struct pmi_conn *c, struct member *m)
 {
-    (void)host;
+    struct tools *t = host;
+    struct tool *x = c->user;
+    bool called = x->called;
+
     (void)m;
-    tool_free(c->user);
+    tool_free(x);
+    if (called && t->args.lost)
+        t->args.lost(t->args.host);
 }
 
 static void on_broken(void *host, struct pmi_conn *c, const char *why)
@@ -59,22 +66,52 @@ static void on_broken(void *host, struct pmi_conn *c, const char *why)
 
 static const struct pmi_conn_ops conn_ops = { on_closed, on_broken, on_broken, NULL };
 
-void tools_enter(struct tools *t, int fd, const struct party *who)
+/* Takes fd; NULL: it is hung up. */
+static struct tool *enter(struct tools *t, int fd, const struct party *who)
 {
     struct tool *x = calloc(1, sizeof *x);
 
     if (!x) {
         close(fd);
-        return;
+        return NULL;
     }
     x->tools = t;
     x->uid = who->uid;
     TAILQ_INSERT_TAIL(&t->list, x, in_tools);
     t->n++;
-    if (pmi_conn_init_tool(&x->conn, &t->env, who, fd) < 0)
+    if (pmi_conn_init_tool(&x->conn, &t->env, who, fd) < 0) {
         tool_free(x);
-    else
-        x->conn.user = x;
+        return NULL;
+    }
+    x->conn.user = x;
+    return x;
+}
+
+void tools_enter(struct tools *t, int fd, const struct party *who)
+{
+    enter(t, fd, who);
+}
+
+int tools_call(struct tools *t, const char *path, struct err *e)
+{
+    int fd = rundir_connect(path, e);
+    struct ucred who;
+    socklen_t len = sizeof who;
+    struct tool *x;
+
+    if (fd < 0)
+        return -1;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0) {
+        err_set(e, ERR_OTHER, "%.108s: %s", path, strerror(errno));
+        close(fd);
+        return -1;
+    }
+    x = enter(t, fd, &(struct party){ .uid = who.uid, .gid = who.gid, .pid = who.pid,
+                                      .tool = true });
+    if (!x)
+        return err_set(e, ERR_NOMEM, "no memory for a tool");
+    x->called = true;
+    return 0;
 }
 
 /* Among all users of a system nobody takes the place of the others. */
@@ -153,14 +190,14 @@ static int listen_at(struct tools *t, struct err *e)
     mode_t old;
     int rc;
 
-    memcpy(a.sun_path, t->path, sizeof t->path);
+    memcpy(a.sun_path, t->at.socket, sizeof t->at.socket);
     t->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    unlink(t->path);                     /* of a process that had our number before */
+    unlink(t->at.socket);                     /* of a process that had our number before */
     old = umask(t->args.system ? 0111 : 0177);
     rc = t->fd < 0 ? -1 : bind(t->fd, (struct sockaddr *)&a, sizeof a);
     umask(old);
     return rc == 0 && listen(t->fd, BACKLOG) == 0
-               ? 0 : err_set(e, ERR_OTHER, "%s: %s", t->path, strerror(errno));
+               ? 0 : err_set(e, ERR_OTHER, "%s: %s", t->at.socket, strerror(errno));
 }
 
 /* There is one server of the system; who has this file locked is it. */
@@ -181,18 +218,18 @@ static int take_lock(struct tools *t, struct err *e)
 
 static int open_socket(struct tools *t, struct err *e)
 {
-    struct rendezvous r = { .pid = t->args.pid, .system = t->args.system,
-                            .resident = t->args.resident };
+    struct rendezvous *r = &t->at;
     char folder[RUNDIR_PATH];
 
-    if (rendezvous_folder(r.system, folder, sizeof folder, e) < 0 ||
-        rendezvous_paths(folder, t->args.hostname, r.pid, r.system, t->entry, t->path, e) < 0 ||
+    *r = (struct rendezvous){ .pid = t->args.pid, .system = t->args.system,
+                              .resident = t->args.resident };
+    if (rendezvous_folder(r->system, folder, sizeof folder, e) < 0 ||
+        rendezvous_paths(folder, t->args.hostname, r->pid, r->system, t->entry, r->socket, e) < 0 ||
         take_lock(t, e) < 0 || listen_at(t, e) < 0)
         return -1;
-    memcpy(r.socket, t->path, sizeof r.socket);
-    snprintf(r.host, sizeof r.host, "%.*s", RENDEZVOUS_HOST - 1, t->args.hostname);
-    snprintf(r.nspace, sizeof r.nspace, "%.*s", RENDEZVOUS_NAME - 1, t->args.nspace);
-    if (rendezvous_write(&r, t->entry, e) == 0)
+    snprintf(r->host, sizeof r->host, "%.*s", RENDEZVOUS_HOST - 1, t->args.hostname);
+    snprintf(r->nspace, sizeof r->nspace, "%.*s", RENDEZVOUS_NAME - 1, t->args.nspace);
+    if (rendezvous_write(r, t->entry, e) == 0)
         return 0;
     *t->entry = '\0';                    /* it is not ours to remove */
     return -1;
@@ -245,14 +282,14 @@ void tools_free(struct tools *t)
         ev_timer_stop(t->args.loop, &t->again);
         close(t->fd);
         unlink(t->entry);
-        unlink(t->path);
+        unlink(t->at.socket);
     }
     if (t->lock >= 0)
         close(t->lock);
     free(t);
 }
 
-const char *tools_path(const struct tools *t)
+const struct rendezvous *tools_entry(const struct tools *t)
 {
-    return t->path;
+    return &t->at;
 }

@@ -25,6 +25,8 @@ struct tools_args {
      * server, with buffer. */
     void          (*enter)(void *host, int fd, const struct party *who);
     void           *host;
+    /* The tool that tools_call has called hangs up.  NULL: none is called. */
+    void          (*lost)(void *host);
 };
 
 /* NULL and e. */
@@ -32,8 +34,11 @@ struct tools *tools_new(const struct tools_args *args, struct err *e);
 /* Bytes that tools have not taken yet. */
 size_t        tools_unsent(const struct tools *t);
 void          tools_free(struct tools *t);       /* NULL is fine */
-/* The path of the socket. */
-const char   *tools_path(const struct tools *t);
+/* Its entry: where the socket is, and whose. */
+const struct rendezvous *tools_entry(const struct tools *t);
+/* Call a tool that listens at the socket of that path; it is served as if it had called.  0, or
+ * -1 and e. */
+int           tools_call(struct tools *t, const char *path, struct err *e);
 /* Those that come now wait until another has gone. */
 bool          tools_full(const struct tools *t);
 /* Serve one that has come by another way; fd is taken. */

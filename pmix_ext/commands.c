@@ -23,7 +23,7 @@ static const struct arg connect_args[] = {
 };
 static const struct field connect_fields[] = {
     STATUS, FIELD("nspace"), FIELD("rank"), FIELD("server"), FIELD("resident"),
-    FIELDS_END
+    FIELD("job"), FIELDS_END
 };
 
 static const struct field capabilities_fields[] = {
@@ -65,6 +65,7 @@ static const struct field lookup_fields[] = { STATUS, FIELD("data"), FIELDS_END 
 
 static const struct arg spawn_args[] = { TEXT("infos"), NEEDED("apps"), END };
 static const struct field spawn_fields[] = { STATUS, FIELD("nspace"), FIELDS_END };
+static const struct arg directives_args[] = { NEEDED("infos"), END };
 static const struct arg procs_args[] = { NEEDED("procs"), END };
 static const struct arg peers_args[] = { TEXT("node"), TEXT("nspace"), END };
 static const struct field peers_fields[] = { STATUS, FIELD("procs"), FIELDS_END };
@@ -120,6 +121,8 @@ const struct command ext_commands[] = {
       IN_SERVICE, FROM_TOOL, keys_args, status_fields, ext_unpublish },
     { { NULL, "pmix-spawn" }, { NULL, "pmix-spawn-response" },
       IN_SERVICE, FROM_TOOL, spawn_args, spawn_fields, ext_spawn },
+    { { NULL, "pmix-launch-directives" }, { NULL, "pmix-launch-directives-response" },
+      IN_SERVICE, FROM_TOOL, directives_args, status_fields, ext_launch_directives },
     { { NULL, "pmix-connect" }, { NULL, "pmix-connect-response" },
       IN_SERVICE, FROM_TOOL, procs_args, status_fields, ext_connect },
     { { NULL, "pmix-disconnect" }, { NULL, "pmix-disconnect-response" },

@@ -208,6 +208,7 @@ void ext_job_started(struct ext *x, const char *job)
 void ext_job_launched(struct ext *x, const char *job)
 {
     tell_job(x, job, PMIX_LAUNCH_COMPLETE);
+    planned_start(x, job);
 }
 
 void ext_job_ready(struct ext *x, const char *job, const char *where)

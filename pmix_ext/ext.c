@@ -59,6 +59,7 @@ static void session_free(struct session *s)
     events_forget(s);
     allocs_forget(s);
     daemons_forget(s);
+    debug_forget(s);
     s->conn->layer = NULL;
     TAILQ_REMOVE(&s->ext->sessions, s, in_ext);
     free(s);
@@ -267,6 +268,7 @@ struct ext *ext_new(struct server *s, const struct ext_ops *ops, void *host, str
     TAILQ_INIT(&x->starters);
     TAILQ_INIT(&x->tied);
     TAILQ_INIT(&x->endings);
+    TAILQ_INIT(&x->plans);
     TAILQ_INIT(&x->allocs);
     TAILQ_INIT(&x->sched_calls);
     if (add_rows(x, e) < 0) {

@@ -80,10 +80,15 @@ struct ext_ops {
     /* A rank says that it waits for a debugger at a place of its own.  False: it is not to; as
      * where this is NULL. */
     bool (*waits)(void *host, const char *job, int rank);
-    /* A tool lets a launcher go on that waits for one before it starts anything, with directives
-     * as a spawn has them.  1: it does; 0: it did not wait; -1 and e: they are wrong.  NULL: none
-     * waits. */
+    /* A tool has directives, as a spawn has them, for a launcher that waits for one before it
+     * starts anything; or lets it go on, with more of them.  1: done; 0: it does not wait; -1 and
+     * e: they are wrong.  NULL: none waits. */
+    int  (*direct)(void *host, const struct spawn_command *directives, struct err *e);
     int  (*go)(void *host, const struct spawn_command *directives, struct err *e);
+    /* A tool that has given such directives has gone. */
+    void (*left)(void *host);
+    /* Something that belongs to the job cannot be done: all of it is to end. */
+    void (*broken)(void *host, const char *why);
     /* A line for a log, without its end, safe to show; job: of the rank that says it, NULL: a
      * tool does.  0, or an errno; ENOTSUP: there is no such log. */
     int (*log)(void *host, enum ext_log to, int priority, const char *job, const char *line,

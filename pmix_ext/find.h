@@ -100,6 +100,18 @@ pid_t         find_start(char *const argv[], int in, int out, int errors, struct
 pmix_status_t find_start_launcher(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
                                   size_t napps, struct found *f, struct err *e);
 
+/* The caller's own program, which is a launcher: one process, with the environment that apps and
+ * infos say. */
+struct find_program {
+    char         own[RUNDIR_PATH + 8];   /* our URI */
+    bool         uri;                    /* it is to have that, or (on return) has one */
+    pid_t        pid;                    /* on return */
+    struct found f;                      /* on return, unless it has a URI: where it is called */
+};
+/* As find_start_launcher; of one that has a URI only started. */
+pmix_status_t find_start_program(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
+                                 size_t napps, struct find_program *p, struct err *e);
+
 /* find_far.c: a stream to a server on another host, FOUND_FAR or FOUND_MUNGE.  -1 and e. */
 int           find_far(const struct found *f, struct err *e);
 

@@ -13,6 +13,7 @@
 
 #include "pmi2/client.h"
 #include "pmix_ext/pmix_ext.h"
+#include "pmix_ext/rundir.h"
 
 #include <jansson.h>
 
@@ -64,6 +65,9 @@ struct link {
     bool        rank;        /* over PMI_FD or PMI_PORT, not as a tool */
     bool        resident;    /* its server runs no job */
     bool        closing;
+    bool        called, met; /* the server has called us (lib_listen.c); somebody has waited for it */
+    pid_t       caller[2];   /* then: of the process that did, and its parent */
+    pmix_status_t refused;   /* what it has said to our directives */
     pthread_mutex_t whole;   /* of who sends a request in parts; one at a time can be */
     pmix_proc_t me, server;  /* what this process is to it; its name */
 };
@@ -175,6 +179,16 @@ struct hosting {                 /* lib_server.c: for a host that is no server o
     LIST_HEAD(, known) known;    /* owned: jobs that were registered */
 };
 
+struct listening {               /* lib_listen.c: for launchers that call */
+    pthread_mutex_t life;        /* of all but busy */
+    pthread_cond_t  came;        /* a link more, under lib's lock */
+    bool            on;
+    int             fd, wake[2]; /* owned; -1: none */
+    int             busy;        /* a call that is being taken, under lib's lock; or -1 */
+    pthread_t       thread;
+    char            path[RUNDIR_PATH];
+};
+
 struct op;
 
 struct lib {
@@ -190,6 +204,7 @@ struct lib {
     char          **published;           /* owned: keys, which this process can take back */
     struct plain    plain;
     struct hosting  hosting;
+    struct listening listening;
     struct callbacks callbacks;
 };
 extern struct lib lib;
@@ -205,13 +220,30 @@ void lib_add(struct link *l, bool primary);
 /* The first of them without lib.life held, so that the end of the library does not wait for it;
  * false: that has come. */
 bool lib_add_late(struct link *l);
+/* Likewise; lib.lock is held. */
+void lib_insert(struct link *l, bool primary);
 bool lib_begun(void);
+/* lib_listen.c: our URI, for a launcher that is to call; listening begins with the first of
+ * them. */
+pmix_status_t listen_uri(char *uri, size_t size);
+void          listen_end(void);
+/* The link of a server of that name, or ("") of the first launcher that has called and was not
+ * waited for: of this process, if it is not 0, and while that lives.  For so many seconds at most;
+ * NULL: it does not come.  To be dropped. */
+struct link  *listen_wait(const char *nspace, unsigned seconds, pid_t pid);
+/* Directives for a launcher that waits; those that the program has kept for such (PMIX_SUCCESS
+ * where it has none, or the server does not wait). */
+pmix_status_t link_direct_kept(struct link *l);
+pmix_status_t link_direct(struct link *l, const pmix_info_t *infos, size_t n);
 /* lib_tool.c: a spawn of a tool that has no server: start a launcher, which is its server from
  * then on.  As PMIx_Spawn; and as PMIx_Spawn_nb, by the callback thread. */
 pmix_status_t tool_start_launcher(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
                                   size_t napps, pmix_nspace_t nspace);
 pmix_status_t tool_post_launcher(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
                                  size_t napps, pmix_spawn_cbfunc_t cbfunc, void *cbdata);
+
+/* Whether a spawn is of a launcher, which the caller names. */
+bool tool_is_launcher(const pmix_info_t *infos, size_t n);
 
 /* The value of an info with that key, or NULL; and whether there is one that is true. */
 const pmix_value_t *attr_find(const pmix_info_t *infos, size_t n, const char *key);
@@ -300,6 +332,8 @@ struct op {
 /* An op on the caller's stack, or (op_new; NULL: no memory) one that op_post takes.  What
  * goes wrong meanwhile is remembered in status; the functions below then do nothing. */
 void       op_start(struct op *op, const struct ask *ask);
+/* The same to that server. */
+void       op_start_on(struct op *op, const struct ask *ask, struct link *l);
 struct op *op_new(const struct ask *ask);
 void       op_end(struct op *op);
 void       op_free(struct op *op);       /* of op_new; NULL is fine */

@@ -301,12 +301,37 @@ static void take_own(struct op *op, const char *key)
         free(value);
 }
 
+/* Whether our own URI is asked for, which needs no server. */
+static bool is_own_uri(const pmix_proc_t *proc, const char *key)
+{
+    bool own = !proc || !*proc->nspace;
+
+    pthread_mutex_lock(&lib.lock);
+    own = own || PMIX_CHECK_NSPACE(proc->nspace, lib.me.nspace);
+    pthread_mutex_unlock(&lib.lock);
+    return own && key && !strcmp(key, PMIX_MYSERVER_URI);
+}
+
+static void take_uri(struct op *op)
+{
+    pmix_value_t *value = calloc(1, sizeof *value);
+    char uri[RUNDIR_PATH + 8];
+
+    op->known = true;
+    op->status = value ? listen_uri(uri, sizeof uri) : PMIX_ERR_NOMEM;
+    if (op->status == PMIX_SUCCESS)
+        op->status = PMIx_Value_load(value, uri, PMIX_STRING);
+    op->array = value;
+}
+
 static struct op *get(const pmix_proc_t *proc, const char *key, const pmix_info_t *infos,
                       size_t ninfo)
 {
     struct op *op = op_new(&get_ask);
 
-    if (!op || op->status != PMIX_SUCCESS)
+    if (op && is_own_uri(proc, key))
+        take_uri(op);
+    if (!op || op->known || op->status != PMIX_SUCCESS)
         return op;
     if (!is_key(key))
         op->status = PMIX_ERR_BAD_PARAM;

@@ -422,7 +422,7 @@ pmix_status_t PMIx_Notify_event(pmix_status_t status, const pmix_proc_t *source,
     if (!op)
         return PMIX_ERR_NOMEM;
     op_number(op, "status", status);
-    if (source)
+    if (source && *source->nspace)      /* a tool had no name before it had a server */
         op_one(op, "source", PMIX_PROC, source);
     if (range != PMIX_RANGE_UNDEF)
         op_number(op, "range", range);

@@ -13,6 +13,8 @@ struct lib lib = {
     .kept = STAILQ_HEAD_INITIALIZER(lib.kept),
     .plain = { .lock = PTHREAD_MUTEX_INITIALIZER,
                .ranks = STAILQ_HEAD_INITIALIZER(lib.plain.ranks) },
+    .listening = { .life = PTHREAD_MUTEX_INITIALIZER, .came = PTHREAD_COND_INITIALIZER, .fd = -1,
+                   .wake = { -1, -1 }, .busy = -1 },
     .hosting = { .left = PTHREAD_COND_INITIALIZER },
     .callbacks = {
         .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -51,8 +53,7 @@ bool lib_begun(void)
     return begun;
 }
 
-/* lib.lock is held. */
-static void insert(struct link *l, bool primary)
+void lib_insert(struct link *l, bool primary)
 {
     if (primary || TAILQ_EMPTY(&lib.links)) {
         TAILQ_INSERT_HEAD(&lib.links, l, in_lib);
@@ -65,7 +66,7 @@ static void insert(struct link *l, bool primary)
 void lib_add(struct link *l, bool primary)
 {
     pthread_mutex_lock(&lib.lock);
-    insert(l, primary);
+    lib_insert(l, primary);
     pthread_mutex_unlock(&lib.lock);
 }
 
@@ -76,7 +77,7 @@ bool lib_add_late(struct link *l)
     pthread_mutex_lock(&lib.lock);
     begun = lib.inits > 0;
     if (begun)
-        insert(l, true);
+        lib_insert(l, true);
     pthread_mutex_unlock(&lib.lock);
     return begun;
 }
@@ -119,6 +120,7 @@ static void end(void)
 {
     struct link *l;
 
+    listen_end();
     while ((l = link_primary())) {
         link_drop(l);                    /* the list's own reference is left */
         link_close(l);

@@ -114,7 +114,8 @@ struct hello {
 
 static pmix_status_t take_name(struct link *l, const struct msg *m, struct err *e)
 {
-    const char *nspace = msg_get(m, "nspace"), *server = msg_get(m, "server");
+    const char *nspace = msg_get(m, "nspace"), *job = msg_get(m, "job");
+    const char *server = job ? job : msg_get(m, "server");
     const struct pair *rank = msg_find(m, "rank");
     long long n = 0;
 

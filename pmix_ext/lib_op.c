@@ -53,9 +53,10 @@ static pmix_status_t status_of_reply(const struct op *op, const struct reply *r)
 
 /* --- arguments --------------------------------------------------------- */
 
-void op_start(struct op *op, const struct ask *ask)
+/* Takes l. */
+static void start_on(struct op *op, const struct ask *ask, struct link *l)
 {
-    *op = (struct op){ .ask = ask, .link = link_primary() };
+    *op = (struct op){ .ask = ask, .link = l };
     reason_keep(PMIX_SUCCESS, "");
     pthread_cond_init(&op->came, NULL);
     if (!op->link)
@@ -64,6 +65,16 @@ void op_start(struct op *op, const struct ask *ask)
         op->status = PMIX_ERR_NOT_SUPPORTED;
     else
         call_start(&op->call, &op->link->client, ask->cmd);
+}
+
+void op_start(struct op *op, const struct ask *ask)
+{
+    start_on(op, ask, link_primary());
+}
+
+void op_start_on(struct op *op, const struct ask *ask, struct link *l)
+{
+    start_on(op, ask, link_keep(l));
 }
 
 struct op *op_new(const struct ask *ask)

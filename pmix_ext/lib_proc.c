@@ -13,17 +13,42 @@ static const struct ask nodes_ask = { "pmix-resolve-nodes", "nodes", TAKES_TEXT,
 
 /* --- spawn ------------------------------------------------------------- */
 
+/* A launcher that a server starts, with directives for it, is told to call us: these wait here
+ * until it does (lib_listen.c). */
+static pmix_status_t expect_call(const pmix_value_t *directives, const pmix_app_t *app,
+                                 pmix_app_t *copy)
+{
+    char uri[RUNDIR_PATH + 8];
+    pmix_status_t status = listen_uri(uri, sizeof uri);
+
+    *copy = *app;
+    copy->env = app->env ? PMIx_Argv_copy(app->env) : NULL;
+    if (status == PMIX_SUCCESS)
+        status = PMIx_Setenv(PMIX_LAUNCHER_RNDZ_URI, uri, false, &copy->env);
+    if (status == PMIX_ERR_EXISTS)       /* the caller has seen to it */
+        status = PMIX_SUCCESS;
+    return status == PMIX_SUCCESS ? PMIx_Store_internal(NULL, PMIX_LAUNCH_DIRECTIVES,
+                                                        (pmix_value_t *)(uintptr_t)directives)
+                                  : status;
+}
+
 static struct op *spawn(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
                         size_t napps)
 {
+    const pmix_value_t *v = attr_find(infos, ninfo, PMIX_LAUNCH_DIRECTIVES);
+    bool calls = v && apps && napps == 1 && tool_is_launcher(infos, ninfo);
     struct op *op = op_new(&spawn_ask);
+    pmix_app_t copy = { .env = NULL };
 
     if (!op)
         return NULL;
     if (op->status == PMIX_SUCCESS && (!apps || !napps))
         op->status = PMIX_ERR_BAD_PARAM;
+    if (op->status == PMIX_SUCCESS && calls && !op->link->resident)
+        op->status = expect_call(v, apps, &copy);
     op_array(op, "infos", PMIX_INFO, infos, ninfo);
-    op_array(op, "apps", PMIX_APP, apps, napps);
+    op_array(op, "apps", PMIX_APP, copy.cmd ? &copy : apps, napps);
+    PMIx_Argv_free(copy.env);
     return op;
 }
 

@@ -5,6 +5,7 @@
 #include "pmix_ext/reason.h"
 #include "pmix_ext/value.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,7 +111,7 @@ static pmix_status_t attach(pmix_proc_t *me, pmix_proc_t *server, const pmix_inf
     if (server)
         *server = l->server;
     lib_add(l, primary);
-    return PMIX_SUCCESS;
+    return link_direct_kept(l);
 }
 
 pmix_status_t PMIx_tool_attach_to_server(pmix_proc_t *myproc, pmix_proc_t *server,
@@ -125,26 +126,116 @@ pmix_status_t PMIx_tool_attach_to_server(pmix_proc_t *myproc, pmix_proc_t *serve
     return status;
 }
 
-pmix_status_t tool_start_launcher(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
-                                  size_t napps, pmix_nspace_t nspace)
+/* --- several servers --------------------------------------------------- */
+
+/* l: referenced.  What it has said to our directives. */
+static pmix_status_t make_primary(struct link *l)
 {
-    pmix_status_t status;
-    struct err e = { ERR_NONE, "" };
+    struct link *x;
+
+    pthread_mutex_lock(&lib.lock);
+    TAILQ_FOREACH(x, &lib.links, in_lib)
+        if (x == l)
+            break;
+    if (x) {
+        TAILQ_REMOVE(&lib.links, l, in_lib);
+        TAILQ_INSERT_HEAD(&lib.links, l, in_lib);
+        lib.me = l->me;
+    }
+    pthread_mutex_unlock(&lib.lock);
+    return x ? l->refused : PMIX_ERR_UNREACH;
+}
+
+/* --- a launcher is started --------------------------------------------- */
+
+/* f: where it is found.  Referenced; NULL and *status. */
+static struct link *open_new(const struct found *f, pmix_status_t *status, struct err *e)
+{
+    struct link *l = open_found(f, NULL, 0, status, e);
+
+    if (!l)
+        return NULL;
+    link_keep(l);
+    if (lib_add_late(l))
+        return l;
+    link_close(l);
+    link_drop(l);
+    *status = PMIX_ERR_INIT;
+    return NULL;
+}
+
+/* It calls us, and is our first server from then on. */
+static struct link *await_call(pid_t pid, pmix_status_t *status, struct err *e)
+{
+    struct link *l = listen_wait("", FIND_PATIENCE, pid);
+
+    if (!l) {
+        err_set(e, ERR_OTHER, "process %d has ended, or does not call this tool", (int)pid);
+        *status = PMIX_ERR_JOB_FAILED_TO_LAUNCH;
+        return NULL;
+    }
+    *status = make_primary(l);
+    return l;
+}
+
+bool tool_is_launcher(const pmix_info_t *infos, size_t n)
+{
+    return attr_true(infos, n, PMIX_SPAWN_TOOL) || attr_true(infos, n, PMIX_SPAWN_LAUNCHER);
+}
+
+/* The caller's own program, which is a launcher.  With directives for it, or a URI in its
+ * environment, it calls us; else it is called. */
+static struct link *start_own(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
+                              size_t napps, pmix_status_t *status, struct err *e)
+{
+    const pmix_value_t *v = attr_find(infos, ninfo, PMIX_LAUNCH_DIRECTIVES);
+    const pmix_data_array_t *dirs = v && v->type == PMIX_DATA_ARRAY ? v->data.darray : NULL;
+    struct find_program p = { .uri = v != NULL };
+    struct link *l;
+
+    if (v && (!dirs || dirs->type != PMIX_INFO)) {
+        err_set(e, ERR_INVALID_VAL, "%s is no array of PMIX_INFO", PMIX_LAUNCH_DIRECTIVES);
+        *status = PMIX_ERR_TYPE_MISMATCH;
+        return NULL;
+    }
+    *status = listen_uri(p.own, sizeof p.own);
+    if (*status == PMIX_SUCCESS)
+        *status = find_start_program(infos, ninfo, apps, napps, &p, e);
+    if (*status != PMIX_SUCCESS)
+        return NULL;
+    l = p.uri ? await_call(p.pid, status, e) : open_new(&p.f, status, e);
+    if (l && *status == PMIX_SUCCESS && dirs)
+        *status = link_direct(l, dirs->array, dirs->size);
+    return l;
+}
+
+static struct link *start_ours(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
+                               size_t napps, pmix_status_t *status, struct err *e)
+{
     struct link *l = NULL;
     struct found f;
 
-    status = find_start_launcher(infos, ninfo, apps, napps, &f, &e);
-    if (status == PMIX_SUCCESS)
-        l = open_found(&f, NULL, 0, &status, &e);
-    if (l && !lib_add_late(l)) {
-        link_close(l);
-        l = NULL;
-        status = PMIX_ERR_INIT;
-    }
-    reason_keep(status, e.text);
-    if (nspace)
-        PMIX_LOAD_NSPACE(nspace, l ? f.at.nspace : "");
+    *status = find_start_launcher(infos, ninfo, apps, napps, &f, e);
+    if (*status == PMIX_SUCCESS)
+        l = open_new(&f, status, e);
     find_clear(&f);
+    return l;
+}
+
+pmix_status_t tool_start_launcher(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
+                                  size_t napps, pmix_nspace_t nspace)
+{
+    struct err e = { ERR_NONE, "" };
+    pmix_status_t status;
+    struct link *l = tool_is_launcher(infos, ninfo)
+                     ? start_own(infos, ninfo, apps, napps, &status, &e)
+                     : start_ours(infos, ninfo, apps, napps, &status, &e);
+
+    if (e.code || status == PMIX_SUCCESS)
+        reason_keep(status, e.text);
+    if (nspace)
+        PMIX_LOAD_NSPACE(nspace, l ? l->server.nspace : "");
+    link_drop(l);
     return status;
 }
 
@@ -261,24 +352,35 @@ pmix_status_t PMIx_tool_get_servers(pmix_proc_t *servers[], size_t *nservers)
     return !n ? PMIX_ERR_UNREACH : *servers ? PMIX_SUCCESS : PMIX_ERR_NOMEM;
 }
 
-/* No server calls a tool, so there is nothing to wait for: it is connected, or is not. */
+/* As the standard has it: for so long, if it is not there yet. */
+static unsigned patience(const pmix_info_t *infos, size_t n)
+{
+    const pmix_value_t *v = attr_find(infos, n, PMIX_TIMEOUT);
+    pmix_status_t rc = PMIX_SUCCESS;
+    long long seconds = 0;
+
+    if (!attr_true(infos, n, PMIX_WAIT_FOR_CONNECTION))
+        return 0;
+    if (v)
+        PMIX_VALUE_GET_NUMBER(rc, v, seconds, long long);
+    return rc == PMIX_SUCCESS && seconds > 0 && seconds < INT_MAX ? (unsigned)seconds
+                                                             : FIND_PATIENCE;
+}
+
 pmix_status_t PMIx_tool_set_server(const pmix_proc_t *server, pmix_info_t info[], size_t ninfo)
 {
+    pmix_status_t status;
     struct link *l;
-    bool begun;
 
-    (void)info;
-    (void)ninfo;
     if (!server)
         return PMIX_ERR_BAD_PARAM;
-    pthread_mutex_lock(&lib.lock);
-    begun = lib.inits > 0;
-    l = link_named(server);
-    if (l) {
-        TAILQ_REMOVE(&lib.links, l, in_lib);
-        TAILQ_INSERT_HEAD(&lib.links, l, in_lib);
-        lib.me = l->me;
-    }
-    pthread_mutex_unlock(&lib.lock);
-    return l ? PMIX_SUCCESS : begun ? PMIX_ERR_UNREACH : PMIX_ERR_INIT;
+    if (!lib_begun())
+        return PMIX_ERR_INIT;
+    l = listen_wait(server->nspace, patience(info, ninfo), 0);
+    if (!l)
+        return attr_true(info, ninfo, PMIX_WAIT_FOR_CONNECTION) ? PMIX_ERR_TIMEOUT
+                                                                : PMIX_ERR_UNREACH;
+    status = make_primary(l);
+    link_drop(l);
+    return status;
 }

@@ -55,5 +55,8 @@ enum {
  * ranks, "0,3-5"; PMIX_UINT32: on every so-manieth of its nodes. */
 #define LITE_DAEMONS_RANKS  "lite.dbg.ranks"
 #define LITE_DAEMONS_STRIDE "lite.dbg.stride"
+/* Of directives for a launcher that waits (PMIX_LAUNCH_DIRECTIVES): array of PMIX_APP: each a job of
+ * daemons that is started beside the launcher's, with those keys among the app's infos. */
+#define LITE_DAEMONS        "lite.dbg.apps"
 
 #endif

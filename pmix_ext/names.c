@@ -7,6 +7,9 @@
 #include "pmix_ext/pmix_ext.h"
 #include "pmix_ext/types.h"
 
+#include <assert.h>
+#include <string.h>
+
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
 
 static const char unknown[] = "unknown";
@@ -22,6 +25,11 @@ static const struct attribute attributes[] = {
 #include "pmix_ext/attributes.def"
 #undef ATTRIBUTE
 };
+#define ATTRIBUTE(constant, type) \
+    static_assert(sizeof #constant <= sizeof attributes->name && \
+                  sizeof constant <= sizeof attributes->key, "no room for " #constant);
+#include "pmix_ext/attributes.def"
+#undef ATTRIBUTE
 
 static const struct word words_device[] = {
     { PMIX_DEVTYPE_UNKNOWN, "PMIX_DEVTYPE_UNKNOWN" },

@@ -7,8 +7,8 @@
 #include "pmix_ext/pmix_ext_common.h"
 
 struct attribute {
-    const char *name;        /* "PMIX_JOB_SIZE" */
-    const char *key;         /* "pmix.job.size" */
+    char name[40];           /* "PMIX_JOB_SIZE".  No pointers: they would be relocated at */
+    char key[32];            /* "pmix.job.size"   every start, of programs that ask for none */
     pmix_data_type_t type;   /* of its value; PMIX_UNDEF: it varies */
 };
 

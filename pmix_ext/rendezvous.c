@@ -43,10 +43,19 @@ int rendezvous_paths(const char *folder, const char *host, pid_t pid, bool syste
     return 0;
 }
 
-/* Field 22 of its stat. */
-unsigned long long rendezvous_start_of(pid_t pid)
+int rendezvous_calls(const char *folder, pid_t pid, char path[RUNDIR_PATH], struct err *e)
 {
-    unsigned long long start = 0;
+    char host[RENDEZVOUS_HOST] = "";
+
+    gethostname(host, sizeof host - 1);
+    if (snprintf(path, RUNDIR_PATH, "%s/%s.%d.t", folder, host, (int)pid) >= RUNDIR_PATH)
+        return err_set(e, ERR_LENGTH, "%s: too long for the path of a socket", folder);
+    return 0;
+}
+
+/* A field of its stat behind the name, by its number there; 0: there is no such process. */
+static unsigned long long stat_of(pid_t pid, int number)
+{
     char path[40], text[1024], *at;
     ssize_t n;
     int fd;
@@ -59,11 +68,19 @@ unsigned long long rendezvous_start_of(pid_t pid)
     close(fd);
     text[n > 0 ? n : 0] = 0;
     at = strrchr(text, ')');
-    for (int field = 2; at && field < 22; field++)
+    for (int field = 2; at && field < number; field++)
         at = strchr(at + 1, ' ');
-    if (at)
-        start = strtoull(at + 1, NULL, 10);
-    return start;
+    return at ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+unsigned long long rendezvous_start_of(pid_t pid)
+{
+    return stat_of(pid, 22);
+}
+
+pid_t rendezvous_parent_of(pid_t pid)
+{
+    return (pid_t)stat_of(pid, 4);
 }
 
 bool rendezvous_lives(const struct rendezvous *r)
@@ -87,11 +104,31 @@ static int write_file(const char *path, const char *text, int len, mode_t mode)
     return 0;
 }
 
+/* The entry's text under this name. */
+static int put(const struct rendezvous *r, const char *file, struct err *e)
+{
+    char text[ENTRY], fresh[PATH_MAX];
+    int len = snprintf(text, sizeof text,
+                       "proto=1\nuri=unix:%s\nhost=%s\nnspace=%s\npid=%d\nstart=%llu\nuid=%u\n"
+                       "gid=%u\ncreated=%lld\nsystem=%d\nresident=%d\nversion=" VERSION "\n",
+                       r->socket, r->host, r->nspace, (int)r->pid, r->start, (unsigned)r->uid,
+                       (unsigned)r->gid, r->created, r->system, r->resident);
+
+    if (snprintf(fresh, sizeof fresh, "%s.new", file) >= (int)sizeof fresh)
+        return err_set(e, ERR_LENGTH, "%.80s...: the path is too long", file);
+    unlink(fresh);                       /* of one that was killed while it wrote */
+    if (len >= ENTRY || write_file(fresh, text, len, r->system ? 0644 : 0600) < 0)
+        return err_set(e, ERR_OTHER, "cannot write %.300s: %s", file, strerror(errno));
+    if (rename(fresh, file) == 0)
+        return 0;
+    err_set(e, ERR_OTHER, "cannot write %.300s: %s", file, strerror(errno));
+    unlink(fresh);
+    return -1;
+}
+
 int rendezvous_write(struct rendezvous *r, const char *entry, struct err *e)
 {
-    char text[ENTRY], fresh[RUNDIR_PATH + 16];
     struct rendezvous old;
-    int len;
 
     if (rendezvous_read(entry, &old, NULL) > 0 && rendezvous_lives(&old) && old.pid != r->pid)
         return err_set(e, ERR_OTHER, "%s: the server with pid %d runs already", entry,
@@ -100,16 +137,39 @@ int rendezvous_write(struct rendezvous *r, const char *entry, struct err *e)
     r->uid = geteuid();
     r->gid = getegid();
     r->created = time(NULL);
-    len = snprintf(text, sizeof text, "proto=1\nuri=unix:%s\nhost=%s\nnspace=%s\npid=%d\n"
-                   "start=%llu\nuid=%u\ngid=%u\ncreated=%lld\nsystem=%d\nresident=%d\n"
-                   "version=" VERSION "\n", r->socket, r->host, r->nspace, (int)r->pid, r->start,
-                   (unsigned)r->uid, (unsigned)r->gid, r->created, r->system, r->resident);
-    snprintf(fresh, sizeof fresh, "%s.new", entry);
-    unlink(fresh);                       /* of one that was killed while it wrote */
-    if (len >= ENTRY || write_file(fresh, text, len, r->system ? 0644 : 0600) < 0 ||
-        rename(fresh, entry) < 0)
-        return err_set(e, ERR_OTHER, "cannot write %s: %s", entry, strerror(errno));
-    return 0;
+    return put(r, entry, e);
+}
+
+/* Whether the user can do without what stands there. */
+static int check_free(const char *file, struct err *e)
+{
+    struct rendezvous old;
+    struct stat st;
+
+    if (lstat(file, &st) < 0)
+        return errno == ENOENT ? 0 : err_set(e, ERR_OTHER, "%.300s: %s", file, strerror(errno));
+    if (!S_ISREG(st.st_mode) || st.st_uid != geteuid())
+        return err_set(e, ERR_OTHER, "%.300s is no file of ours, and is not replaced", file);
+    if (st.st_size == 0)
+        return 0;
+    if (rendezvous_read(file, &old, NULL) <= 0)
+        return err_set(e, ERR_OTHER, "%.300s has something else in it, and is not replaced", file);
+    return !rendezvous_lives(&old) ? 0
+           : err_set(e, ERR_OTHER, "%.300s is the entry of process %d, which runs", file,
+                     (int)old.pid);
+}
+
+int rendezvous_give(const struct rendezvous *r, const char *file, struct err *e)
+{
+    return check_free(file, e) < 0 ? -1 : put(r, file, e);
+}
+
+void rendezvous_take_back(const char *file, pid_t pid)
+{
+    struct rendezvous r;
+
+    if (rendezvous_read(file, &r, NULL) > 0 && r.pid == pid)
+        unlink(file);
 }
 
 void rendezvous_sweep(pid_t pid)
@@ -218,6 +278,22 @@ static int by_age(const void *a, const void *b)
     return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
+/* The socket of a tool that was killed while it listened for launchers. */
+static void tidy_calls(const char *folder, const char *name, const char *host)
+{
+    size_t n = strlen(host);
+    char path[PATH_MAX], *end;
+    long pid;
+
+    if (strncmp(name, host, n) || name[n] != '.' || name[n + 1] < '0' || name[n + 1] > '9')
+        return;
+    pid = strtol(name + n + 1, &end, 10);
+    if (strcmp(end, ".t") || pid <= 0 || pid > INT_MAX || rendezvous_start_of((pid_t)pid))
+        return;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    unlink(path);
+}
+
 /* One entry of the folder; false: it is no server that lives. */
 static bool take_entry(const char *folder, const char *name, struct rendezvous *r)
 {
@@ -259,7 +335,9 @@ int rendezvous_list(bool system, const char *wanted, struct rendezvous **list, s
         return err_set(e, ERR_OTHER, "%s: %s", folder, strerror(errno));
     *list = malloc(RENDEZVOUS_MOST * sizeof **list);
     while (*list && n < RENDEZVOUS_MOST && (d = readdir(dir)))
-        if (is_entry(d->d_name, host, system) && take_entry(folder, d->d_name, &(*list)[n]))
+        if (!is_entry(d->d_name, host, system))
+            tidy_calls(folder, d->d_name, host);
+        else if (take_entry(folder, d->d_name, &(*list)[n]))
             n++;
     closedir(dir);
     if (!*list)

@@ -14,6 +14,7 @@
 #include "pmix_ext/parts.h"
 #include "pmix_ext/query.h"
 #include "pmix_ext/schedule.h"
+#include "pmix_ext/spawn_planned.h"
 #include "pmix_ext/survey.h"
 
 #include <jansson.h>
@@ -45,6 +46,7 @@ struct session {                         /* what the layer knows of a connection
     unsigned long long missed;           /* events that were dropped, and not told yet */
     STAILQ_HEAD(, own_name) own_names;   /* owned: published until the connection ends */
     int          owner;                  /* of a tool that has published: below 0 */
+    bool         directs;                /* it has given directives to a launcher that waits */
     struct whole *whole;                 /* owned: the request that comes in parts; or NULL */
 };
 TAILQ_HEAD(sessions, session);
@@ -107,6 +109,7 @@ struct ext {
     struct publishings publishings;      /* owned: pmix-publish, pmix-unpublish under way */
     struct lookups     lookups;          /* owned: pmix-lookup that wait */
     struct starters    starters;         /* owned: pmix-spawn under way */
+    struct plans       plans;            /* owned: daemons for a job that is to be started */
     struct ties        tied;             /* owned: jobs that end with their tool */
     struct endings     endings;          /* owned: requests that wait for ends */
     struct allocs      allocs;           /* owned: asked for by pmix-alloc */
@@ -175,6 +178,7 @@ void ext_finish(struct waiters *w, pmix_status_t status, const struct err *e);
 void ext_abandon(struct waiters *w);
 
 /* What happens elsewhere, for each part of the layer. */
+void debug_forget(const struct session *s);
 void data_conn_gone(struct ext *x);
 void data_rank_ended(struct ext *x, struct job *j, int rank);
 void data_job_gone(struct ext *x, struct job *j);
@@ -184,7 +188,11 @@ void fences_job_gone(struct ext *x, struct job *j);
 void own_names_clear(struct session *s);
 void names_conn_gone(struct ext *x, struct conn *c);
 void spawns_conn_gone(struct ext *x);
-/* Jobs that end with their tool's connection: that is gone; that job is. */
+/* Jobs of daemons: start one that spawn_planned.h has, which ends with its owner if it is to follow;
+ * it cannot be started.  Jobs that end with their tool's connection: that is gone; that job is. */
+pmix_status_t daemons_start(struct ext *x, const struct session *owner, const char *job,
+                            struct spawn_request *want, bool follow, struct err *e);
+void daemons_failed(struct ext *x, const char *job, const struct err *why);
 void daemons_forget(const struct session *s);
 void daemons_job_gone(struct ext *x, const char *job);
 /* A tool says that it leaves.  True: that is answered when those of its jobs that end with it have; false: there are none. */
@@ -227,6 +235,6 @@ command_fn ext_tool_connect, ext_capabilities, ext_query, ext_resolve_peers,
 command_fn ext_event_register, ext_event_deregister, ext_notify, ext_job_control, ext_monitor,
            ext_heartbeat, ext_part;
 command_fn ext_put, ext_commit, ext_get, ext_fence, ext_publish, ext_lookup, ext_unpublish,
-           ext_spawn, ext_connect, ext_disconnect, ext_servers, ext_alloc;
+           ext_spawn, ext_launch_directives, ext_connect, ext_disconnect, ext_servers, ext_alloc;
 
 #endif

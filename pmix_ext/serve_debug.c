@@ -7,6 +7,9 @@
  * hear nothing, are let go by the launcher. */
 #include "pmix_ext/serve_event.h"
 
+#include "pmix_ext/commands.h"
+#include "pmix_ext/directives.h"
+#include "pmix_ext/lite_keys.h"
 #include "pmix_ext/pmix_ext_keys.h"
 #include "pmix_ext/serve_spawn.h"
 
@@ -80,38 +83,97 @@ static pmix_status_t no_infos(struct err *e)
     return PMIX_ERR_TYPE_MISMATCH;
 }
 
-static pmix_status_t take_directives(const struct infos *infos, struct spawn_command *c,
-                                     struct err *e)
+/* Those that come with an event; borrowed from it. */
+static pmix_status_t find_directives(const struct infos *infos, struct infos *out, struct err *e)
 {
     const pmix_info_t *info = info_find(infos, PMIX_LAUNCH_DIRECTIVES);
     const pmix_data_array_t *a = info && info->value.type == PMIX_DATA_ARRAY
                                  ? info->value.data.darray : NULL;
 
+    *out = (struct infos){ 0 };
     if (!info)
         return PMIX_SUCCESS;
     if (!a || a->type != PMIX_INFO)
         return no_infos(e);
-    return spawn_directives(a->array, a->size, c, e);
+    *out = (struct infos){ a->array, a->size };
+    return PMIX_SUCCESS;
+}
+
+typedef int order_fn(void *host, const struct spawn_command *directives, struct err *e);
+
+/* Into the words of a spawn, and daemons. */
+static pmix_status_t take_directives(const struct session *s, const struct infos *infos,
+                                     struct spawn_command *c, struct plans *plans, struct err *e)
+{
+    pmix_status_t status = PMIX_SUCCESS;
+
+    for (size_t i = 0; i < infos->n && status == PMIX_SUCCESS; i++)
+        status = strcmp(infos->v[i].key, LITE_DAEMONS)
+                 ? spawn_directives(&infos->v[i], 1, c, e)
+                 : planned_take(&infos->v[i], s, plans, e);
+    return status;
+}
+
+/* Done: true; it does not wait, or that went wrong: *status. */
+static bool give(const struct session *s, order_fn *order, const struct infos *infos,
+                pmix_status_t *status, struct err *e)
+{
+    struct spawn_request words = { 0 };
+    struct spawn_command *c = spawn_add_command(&words);
+    struct plans plans = PLANS_INIT(plans);
+    struct planned *last = TAILQ_LAST(&s->ext->plans, plans);
+    int rc;
+
+    *status = c ? take_directives(s, infos, c, &plans, e) : PMIX_ERR_NOMEM;
+    planned_move(&s->ext->plans, &plans);        /* before the job can be there */
+    rc = *status == PMIX_SUCCESS ? order(s->ext->host, c, e) : 0;
+    if (rc < 0)
+        *status = e->code == ERR_NOMEM ? PMIX_ERR_NOMEM : PMIX_ERR_BAD_PARAM;
+    if (rc <= 0)
+        planned_take_back(s->ext, last);
+    spawn_clear(&words);
+    return rc > 0;
 }
 
 pmix_status_t debug_go(const struct session *s, pmix_status_t code, const struct infos *infos,
                        bool *went, struct err *e)
 {
-    struct ext *x = s->ext;
-    struct spawn_request words = { 0 };
-    struct spawn_command *c;
+    struct infos directives;
     pmix_status_t status;
-    int rc;
 
     *went = false;
-    if (code != PMIX_DEBUGGER_RELEASE || !s->who.tool || !x->ops.go)
+    if (code != PMIX_DEBUGGER_RELEASE || !s->who.tool || !s->ext->ops.go)
         return PMIX_SUCCESS;
-    c = spawn_add_command(&words);
-    status = c ? take_directives(infos, c, e) : PMIX_ERR_NOMEM;
-    rc = status == PMIX_SUCCESS ? x->ops.go(x->host, c, e) : 0;
-    if (rc < 0)
-        status = e->code == ERR_NOMEM ? PMIX_ERR_NOMEM : PMIX_ERR_BAD_PARAM;
-    *went = rc > 0;
-    spawn_clear(&words);
+    status = find_directives(infos, &directives, e);
+    if (status == PMIX_SUCCESS)
+        *went = give(s, s->ext->ops.go, &directives, &status, e);
     return status;
+}
+
+enum outcome ext_launch_directives(struct request *rq, struct err *e)
+{
+    struct session *s = session_of(rq, e);
+    pmix_status_t status = PMIX_SUCCESS;
+    struct infos infos = { 0 };
+    bool done = false;
+
+    if (!s)
+        return ext_refuse(rq, PMIX_ERR_NOMEM);
+    if (s->who.tool && s->ext->ops.direct) {
+        status = directives_read(&infos, rq->arg[0].s, rq->arg[0].len, "infos", e);
+        if (status == PMIX_SUCCESS)
+            done = give(s, s->ext->ops.direct, &infos, &status, e);
+        infos_clear(&infos);
+    }
+    if (status != PMIX_SUCCESS)
+        return ext_refuse(rq, status);
+    s->directs |= done;
+    return done ? REPLY : ext_fail(rq, e, PMIX_ERR_INVALID_OPERATION,
+                                   "no launcher waits for directives here");
+}
+
+void debug_forget(const struct session *s)
+{
+    if (s->directs && s->ext->ops.left)
+        s->ext->ops.left(s->ext->host);
 }

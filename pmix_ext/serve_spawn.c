@@ -7,6 +7,7 @@
 
 #include "pmix_ext/serve.h"
 #include "pmix_ext/spawn_daemons.h"
+#include "pmix_ext/spawn_planned.h"
 #include "pmix_ext/value.h"
 
 #include <errno.h>
@@ -25,6 +26,10 @@ struct starter {                         /* a spawn that is under way */
     unsigned       channels;             /* of its output that the caller is to have */
     bool           tool;                 /* the caller is one */
     enum tie       tie;                  /* what its end means to what it starts */
+    bool           planned;              /* nobody has asked for it now: spawn_planned.h */
+    const struct session *owner;         /* borrowed: then, whose they are; NULL: nobody's */
+    char           target[LIMIT_JOBID];  /* and what they are for */
+    struct plans   plans;                /* owned: daemons for what is started */
     struct waiters waiters;
 };
 
@@ -37,6 +42,7 @@ static void starter_free(struct starter *s)
     if (s->spawn)
         spawn_drop(s->spawn);
     ext_abandon(&s->waiters);
+    planned_clear(&s->plans);
     TAILQ_REMOVE(&s->ext->starters, s, in_ext);
     free(s);
 }
@@ -96,9 +102,13 @@ static void told(void *who, const char *jobid, const int *codes, size_t n,
 
     s->spawn = NULL;
     if (jobid)
-        tie(s, rq ? session_of(rq, NULL) : NULL, jobid);
+        tie(s, rq ? session_of(rq, NULL) : s->owner, jobid);
     if (child)
-        push_feeds(s->ext, rq ? session_of(rq, NULL) : NULL, child);
+        push_feeds(s->ext, rq ? session_of(rq, NULL) : s->owner, child);
+    if (s->planned && !jobid)
+        daemons_failed(s->ext, s->target, why);
+    if (jobid)
+        planned_start_all(s->ext, &s->plans, jobid);
     if (rq && jobid) {
         reply_text(rq, SPAWN_NSPACE_OUT, jobid, strlen(jobid));
         request_finish(rq, REPLY, NULL);
@@ -122,8 +132,9 @@ static void begun(void *who, struct job *child)
 
 enum { SPAWN_INFOS, SPAWN_APPS };
 
+/* plans: of daemons for it, which are taken. */
 static enum outcome start(struct request *rq, struct spawn_request *want, unsigned channels,
-                          enum tie what, struct err *e)
+                          enum tie what, struct plans *plans, struct err *e)
 {
     struct ext *x = ext_of(rq);
     struct starter *s = calloc(1, sizeof *s);
@@ -139,6 +150,8 @@ static enum outcome start(struct request *rq, struct spawn_request *want, unsign
     s->channels = channels;
     s->tool = who.tool;
     s->tie = who.tool ? what : TIE_NONE;
+    TAILQ_INIT(&s->plans);
+    planned_move(&s->plans, plans);
     waiters_init(&s->waiters);
     TAILQ_INSERT_TAIL(&x->starters, s, in_ext);
     if (!request_park(rq, &s->waiters, e)) {
@@ -154,12 +167,31 @@ static enum outcome start(struct request *rq, struct spawn_request *want, unsign
     return PARKED;
 }
 
-static pmix_status_t place_daemons(struct request *rq, const struct daemons *d,
-                                   struct spawn_request *want, struct err *e)
+/* The job itself: rest are its apps. */
+static pmix_status_t translate(struct request *rq, const struct infos *infos,
+                               const struct daemons *daemons, const pmix_app_t *rest, size_t n,
+                               struct spawn_request *want, struct err *e)
+{
+    pmix_status_t status = spawn_translate(infos, rest, n, want, e);
+
+    return status == PMIX_SUCCESS && daemons->are ? daemons_place(ext_of(rq), daemons, want, e)
+                                                  : status;
+}
+
+/* Into apps of the job and daemons for it. */
+static pmix_status_t split(struct request *rq, const pmix_app_t *apps, size_t n,
+                           const struct daemons *daemons, struct plans *plans, pmix_app_t *rest,
+                           size_t *nrest, struct err *e)
 {
     const struct session *s = session_of(rq, e);
 
-    return s ? daemons_place(s, d, want, e) : PMIX_ERR_NOMEM;
+    if (!s || !rest)
+        return PMIX_ERR_NOMEM;
+    if (!daemons->are)
+        return planned_split(apps, n, s, plans, rest, nrest, e);
+    memcpy(rest, apps, n * sizeof *rest);        /* all are daemons, whatever each says */
+    *nrest = n;
+    return PMIX_SUCCESS;
 }
 
 static enum tie tie_of(const struct daemons *d, const struct spawn_request *want)
@@ -176,29 +208,77 @@ enum outcome ext_spawn(struct request *rq, struct err *e)
     const struct value *arg = rq->arg;
     struct infos infos = { 0 };
     struct spawn_request want = { 0 };
+    struct plans plans = PLANS_INIT(plans);
     struct daemons daemons;
-    pmix_app_t *apps = NULL;
+    pmix_app_t *apps = NULL, *rest;
     pmix_status_t status;
-    size_t n = 0;
+    size_t n = 0, nrest = 0;
     enum outcome o;
 
     if (value_decode_array(PMIX_APP, arg[SPAWN_APPS].s, arg[SPAWN_APPS].len, "apps",
                            (void **)&apps, &n, e) < 0)
         return ext_refuse(rq, PMIX_ERR_BAD_PARAM);
+    rest = calloc(n + 1, sizeof *rest);
     status = directives_read(&infos, arg[SPAWN_INFOS].s, arg[SPAWN_INFOS].len, "infos", e);
     if (status == PMIX_SUCCESS)
         status = daemons_read(&infos, &daemons, e);
     if (status == PMIX_SUCCESS)
-        status = spawn_translate(&infos, apps, n, &want, e);
-    if (status == PMIX_SUCCESS && daemons.are)
-        status = place_daemons(rq, &daemons, &want, e);
+        status = split(rq, apps, n, &daemons, &plans, rest, &nrest, e);
+    if (status == PMIX_SUCCESS)
+        status = translate(rq, &infos, &daemons, rest, nrest, &want, e);
     o = status == PMIX_SUCCESS ? start(rq, &want, spawn_forwards(&infos),
-                                       tie_of(&daemons, &want), e)
+                                       tie_of(&daemons, &want), &plans, e)
                               : ext_refuse(rq, status);
+    planned_clear(&plans);
     spawn_clear(&want);
     infos_clear(&infos);
+    free(rest);
     value_free_array(PMIX_APP, apps, n);
     return o;
+}
+
+/* --- daemons and their tool -------------------------------------------- */
+
+pmix_status_t daemons_start(struct ext *x, const struct session *owner, const char *job,
+                            struct spawn_request *want, bool follow, struct err *e)
+{
+    struct starter *s = calloc(1, sizeof *s);
+    struct spawn_call call = { .rank = -1, .told = told, .begun = begun, .who = s };
+
+    if (!s) {
+        err_set(e, ERR_NOMEM, "no memory for a spawn");
+        return PMIX_ERR_NOMEM;
+    }
+    s->ext = x;
+    s->tool = s->planned = true;
+    s->owner = owner;
+    s->tie = follow ? TIE_DAEMONS : TIE_NONE;
+    snprintf(s->target, sizeof s->target, "%s", job);
+    TAILQ_INIT(&s->plans);
+    waiters_init(&s->waiters);
+    TAILQ_INSERT_TAIL(&x->starters, s, in_ext);
+    s->spawn = spawn_ask_for(x->server, &call, want, e);
+    if (s->spawn)
+        return PMIX_SUCCESS;
+    starter_free(s);
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+/* They belong to the job: without them it is not what was asked for. */
+void daemons_failed(struct ext *x, const char *job, const struct err *why)
+{
+    const struct ext_order order = { .kind = EXT_KILL, .who = job };
+    char text[sizeof why->text + 120];
+
+    snprintf(text, sizeof text, "the tool's daemons of job %s cannot be started: %s", job,
+             why && *why->text ? why->text : "no reason is known");
+    if (planned_is_main(x, job) && x->ops.broken) {
+        x->ops.broken(x->host, text);
+        return;
+    }
+    server_log(x->server, LOG_ERROR, NULL, "%s", text);
+    if (x->ops.order)
+        x->ops.order(x->host, job, -1, &order);
 }
 
 /* --- a tool's jobs and its end ------------------------------------------ */
@@ -255,8 +335,15 @@ static void untie(struct ext *x, struct tied *t)
 
 void daemons_forget(const struct session *s)
 {
+    struct starter *starter;
     struct tied *t, *next;
 
+    planned_forget(s, &s->ext->plans);
+    TAILQ_FOREACH(starter, &s->ext->starters, in_ext) {
+        planned_forget(s, &starter->plans);
+        if (starter->owner == s)
+            starter->owner = NULL;
+    }
     for (t = TAILQ_FIRST(&s->ext->tied); t; t = next) {
         next = TAILQ_NEXT(t, in_ext);
         if (t->owner == s) {
@@ -322,6 +409,7 @@ void spawns_clear(struct ext *x)
 
     while ((s = TAILQ_FIRST(&x->starters)))
         starter_free(s);
+    planned_clear(&x->plans);
     while (!TAILQ_EMPTY(&x->tied))
         untie(x, TAILQ_FIRST(&x->tied));
 }

@@ -9,7 +9,7 @@
 
 enum { CONNECT_NAME, CONNECT_VERSION, CONNECT_PAYLOAD, CONNECT_RANK };
 enum { CONNECT_NSPACE_OUT = 1, CONNECT_RANK_OUT, CONNECT_SERVER_OUT,
-       CONNECT_RESIDENT_OUT };
+       CONNECT_RESIDENT_OUT, CONNECT_JOB_OUT };
 enum { CAPABILITIES_COMMANDS_OUT = 1, CAPABILITIES_VERSION_OUT };
 
 /* Tools of one user may share a name, each with a rank of its own.  On the system's server
@@ -43,6 +43,18 @@ static bool is_name(const char *text, size_t len)
     harmless = !shown.failed && shown.len == len;
     buf_clear(&shown);
     return harmless && len < LIMIT_JOBID && !strpbrk(text, "; =");
+}
+
+/* What servers of a launcher are called by: the job of its command line. */
+static void reply_job(struct request *rq, struct ext *x)
+{
+    struct fact_job j;
+
+    for (size_t i = 0; !x->ops.known_jobs && x->ops.facts->job(x->host, i, &j); i++)
+        if (j.number == 0) {
+            reply_text(rq, CONNECT_JOB_OUT, j.nspace, strlen(j.nspace));
+            return;
+        }
 }
 
 enum outcome ext_tool_connect(struct request *rq, struct err *e)
@@ -81,6 +93,7 @@ enum outcome ext_tool_connect(struct request *rq, struct err *e)
                strlen(x->ops.hostname(x->host)));
     if (x->ops.known_jobs)
         reply_text(rq, CONNECT_RESIDENT_OUT, "TRUE", strlen("TRUE"));
+    reply_job(rq, x);
     return REPLY;
 }
 

@@ -44,6 +44,12 @@ static const struct { struct directive_rule rule; take_fn *take; const char *wor
     { DIRECTIVE_KNOWN(PMIX_DEBUG_STOP_ON_EXEC, PMIX_BOOL), take_hold, "exec" },
     { DIRECTIVE_KNOWN(PMIX_DEBUG_STOP_IN_INIT, PMIX_BOOL), take_hold, "init" },
     { DIRECTIVE_KNOWN(PMIX_DEBUG_STOP_IN_APP, PMIX_BOOL), take_hold, "app" },
+    { DIRECTIVE_KNOWN(PMIX_FORKEXEC_AGENT, PMIX_STRING), take_text, "fork-agent" },
+    { DIRECTIVE_KNOWN(PMIX_EXEC_AGENT, PMIX_STRING), take_text, "fork-agent" },
+    { DIRECTIVE_KNOWN(PMIX_SPAWN_LOCAL_FORK_AGENT, PMIX_STRING), take_text, "fork-agent" },
+    /* A launcher is a program as others; libpmix_ext sees to the rest. */
+    { DIRECTIVE_KNOWN(PMIX_SPAWN_TOOL, PMIX_BOOL), NULL, NULL },
+    { DIRECTIVE_KNOWN(PMIX_SPAWN_LAUNCHER, PMIX_BOOL), NULL, NULL },
     /* What they ask for goes to who spawns, not to the job: */
     { DIRECTIVE_KNOWN(PMIX_FWD_STDOUT, PMIX_BOOL), NULL, NULL },
     { DIRECTIVE_KNOWN(PMIX_FWD_STDERR, PMIX_BOOL), NULL, NULL },

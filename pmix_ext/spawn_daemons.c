@@ -11,6 +11,7 @@
 
 static const struct directive_rule rules[] = {
     DIRECTIVE(PMIX_DEBUGGER_DAEMONS, PMIX_BOOL, struct daemons, are),
+    DIRECTIVE(PMIX_COSPAWN_APP, PMIX_BOOL, struct daemons, cospawn),
     DIRECTIVE_KNOWN(PMIX_DEBUG_TARGET, PMIX_PROC),       /* below */
     DIRECTIVE(PMIX_DEBUG_DAEMONS_PER_NODE, PMIX_UINT16, struct daemons, per_node),
     DIRECTIVE(PMIX_DEBUG_DAEMONS_PER_PROC, PMIX_UINT16, struct daemons, per_proc),
@@ -44,6 +45,8 @@ static pmix_status_t wrong(struct err *e, const char *why)
 
 static pmix_status_t check(const struct daemons *d, struct err *e)
 {
+    if (!d->are && d->cospawn)
+        return wrong(e, PMIX_COSPAWN_APP " is for " PMIX_DEBUGGER_DAEMONS " only");
     if (!d->are && (d->target || d->per_node || d->per_proc || d->ranks || d->stride))
         return wrong(e, PMIX_DEBUG_TARGET " and what goes with it are for " PMIX_DEBUGGER_DAEMONS);
     if (d->are && !d->target && (d->per_node || d->per_proc || d->ranks || d->stride))
@@ -57,9 +60,14 @@ static pmix_status_t check(const struct daemons *d, struct err *e)
 
 pmix_status_t daemons_read(const struct infos *infos, struct daemons *out, struct err *e)
 {
+    *out = (struct daemons){ .are = false };
+    return daemons_complete(infos, out, e);
+}
+
+pmix_status_t daemons_complete(const struct infos *infos, struct daemons *out, struct err *e)
+{
     const pmix_info_t *hosts = info_find(infos, PMIX_HOST);
 
-    *out = (struct daemons){ .are = false };
     for (size_t i = 0; i < infos->n; i++) {
         const struct infos one = { &infos->v[i], 1 };
         pmix_status_t status;
@@ -210,10 +218,10 @@ static pmix_status_t mark(struct spawn_command *c, const struct places *p, struc
     return bad ? no_memory(e) : PMIX_SUCCESS;
 }
 
-pmix_status_t daemons_place(const struct session *s, const struct daemons *d,
+pmix_status_t daemons_place(struct ext *x, const struct daemons *d,
                             struct spawn_request *want, struct err *e)
 {
-    struct places p = { .ext = s->ext, .d = d, .text = BUF_INIT };
+    struct places p = { .ext = x, .d = d, .text = BUF_INIT };
     pmix_status_t status = d->target ? make_places(&p, e) : PMIX_SUCCESS;
 
     for (size_t i = 0; i < want->n && status == PMIX_SUCCESS; i++)

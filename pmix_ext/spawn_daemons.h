@@ -10,10 +10,11 @@
 #include "pmi2/spawn.h"
 #include "pmix_ext/directives.h"
 
-struct session;
+struct ext;
 
 struct daemons {
     bool        are;                     /* PMIX_DEBUGGER_DAEMONS */
+    bool        cospawn;                 /* PMIX_COSPAWN_APP: a job of their own, as always */
     bool        nohup;                   /* PMIX_NOHUP: they outlive their tool's connection */
     const pmix_proc_t *target;           /* PMIX_DEBUG_TARGET; its rank: this one alone */
     uint16_t    per_node, per_proc;
@@ -25,9 +26,11 @@ struct daemons {
 /* What the infos of a spawn say; texts are borrowed from them.  The status, and e if it is not
  * PMIX_SUCCESS: they contradict each other. */
 pmix_status_t daemons_read(const struct infos *infos, struct daemons *out, struct err *e);
+/* The same on top of what *out has already. */
+pmix_status_t daemons_complete(const struct infos *infos, struct daemons *out, struct err *e);
 /* Put them where their target is: what spawn_translate has made of the request is completed.
  * The status, and e. */
-pmix_status_t daemons_place(const struct session *s, const struct daemons *d,
+pmix_status_t daemons_place(struct ext *x, const struct daemons *d,
                             struct spawn_request *want, struct err *e);
 /* The i-th attribute that daemons_read knows, for spawn_attribute; and whether it knows one. */
 bool daemons_attribute(size_t i, const char **key, pmix_data_type_t *type);

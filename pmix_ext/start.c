@@ -80,7 +80,9 @@ static void add(char ***words, const char *word)
 
 static const struct { const char *key, *option; pmix_data_type_t type; } options[] = {
     { PMIX_WDIR, "-wdir", PMIX_STRING }, { PMIX_HOST, "-hosts", PMIX_STRING },
-    { PMIX_HOSTFILE, "-f", PMIX_STRING }, { PMIX_SET_ENVAR, "-env", PMIX_ENVAR },
+    { PMIX_HOSTFILE, "-f", PMIX_STRING }, { PMIX_FORKEXEC_AGENT, "-fork-agent", PMIX_STRING },
+    { PMIX_EXEC_AGENT, "-fork-agent", PMIX_STRING },
+    { PMIX_SPAWN_LOCAL_FORK_AGENT, "-fork-agent", PMIX_STRING }, { PMIX_SET_ENVAR, "-env", PMIX_ENVAR },
 };
 
 static pmix_status_t add_hold(char ***words, const char *place, const pmix_info_t *info,
@@ -213,6 +215,17 @@ static bool is_off(const pmix_info_t *infos, size_t n, const char *key)
     return false;
 }
 
+static pid_t start_words(char **words, const pmix_info_t *infos, size_t n, struct err *e)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    pid_t pid = find_start(words, null, is_off(infos, n, PMIX_FWD_STDOUT) ? null : STDOUT_FILENO,
+                           is_off(infos, n, PMIX_FWD_STDERR) ? null : STDERR_FILENO, e);
+
+    if (null >= 0)
+        close(null);
+    return pid;
+}
+
 static pmix_status_t await(pid_t pid, struct found *f, struct err *e)
 {
     struct find_wants wants = { .pid = pid };
@@ -230,23 +243,102 @@ static pmix_status_t await(pid_t pid, struct found *f, struct err *e)
     return PMIX_ERR_JOB_FAILED_TO_LAUNCH;
 }
 
+/* --- a launcher of the caller's ---------------------------------------- */
+
+/* The words begin with those of env(1), which makes its environment and becomes it. */
+static void add_variable(char ***words, const char *name, const char *value)
+{
+    struct buf text = BUF_INIT;
+
+    buf_printf(&text, "%s=%s", name, value ? value : "");
+    if (!text.failed)
+        add(words, buf_bytes(&text));
+    buf_clear(&text);
+}
+
+static void add_unset(char ***words, const pmix_info_t *infos, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (PMIX_CHECK_KEY(&infos[i], PMIX_UNSET_ENVAR) && infos[i].value.type == PMIX_STRING) {
+            add(words, "-u");
+            add(words, infos[i].value.data.string);
+        }
+}
+
+static void add_set(char ***words, const pmix_info_t *infos, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (PMIX_CHECK_KEY(&infos[i], PMIX_SET_ENVAR) && infos[i].value.type == PMIX_ENVAR)
+            add_variable(words, infos[i].value.data.envar.envar,
+                         infos[i].value.data.envar.value);
+}
+
+static bool has_uri(char *const *words)
+{
+    static const char name[] = PMIX_LAUNCHER_RNDZ_URI "=";
+
+    while (*words && strncmp(*words, name, sizeof name - 1))
+        words++;
+    return *words;
+}
+
+/* env's options have to come before its variables. */
+static void add_program(char ***words, const pmix_info_t *infos, size_t ninfo,
+                        const pmix_app_t *app, struct find_program *p)
+{
+    add(words, "env");
+    if (app->cwd) {
+        add(words, "-C");
+        add(words, app->cwd);
+    }
+    add_unset(words, infos, ninfo);
+    add_unset(words, app->info, app->ninfo);
+    add_set(words, infos, ninfo);
+    add_set(words, app->info, app->ninfo);
+    for (char **var = app->env; var && *var; var++)
+        add(words, *var);
+    if (p->uri && *words && !has_uri(*words))
+        add_variable(words, PMIX_LAUNCHER_RNDZ_URI, p->own);
+    p->uri = *words && has_uri(*words);
+    add(words, app->cmd);
+    for (char **word = app->argv && *app->argv ? app->argv + 1 : NULL; word && *word; word++)
+        add(words, *word);
+}
+
+pmix_status_t find_start_program(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
+                                 size_t napps, struct find_program *p, struct err *e)
+{
+    char **words = NULL;
+    pmix_status_t rc;
+
+    p->f = (struct found){ .fd = -1 };
+    if (napps != 1 || !apps->cmd || !*apps->cmd || strchr(apps->cmd, '=') || apps->maxprocs > 1) {
+        err_set(e, ERR_INVALID_ARG, "%s: want one app of one process", PMIX_SPAWN_TOOL);
+        return PMIX_ERR_BAD_PARAM;
+    }
+    add_program(&words, infos, ninfo, apps, p);
+    p->pid = words ? start_words(words, infos, ninfo, e) : -1;
+    PMIX_ARGV_FREE(words);
+    rc = p->pid <= 0 ? PMIX_ERR_JOB_FAILED_TO_LAUNCH
+         : p->uri    ? PMIX_SUCCESS : await(p->pid, &p->f, e);
+    return rc;
+}
+
+/* --- one of ours ------------------------------------------------------- */
+
 pmix_status_t find_start_launcher(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
                                   size_t napps, struct found *f, struct err *e)
 {
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     char **words = NULL;
     pmix_status_t rc;
-    pid_t pid = -1;
+    pid_t pid;
 
     *f = (struct found){ .fd = -1 };
     rc = apps && napps ? make_words(infos, ninfo, apps, napps, &words, e) : PMIX_ERR_BAD_PARAM;
     if (rc == PMIX_SUCCESS) {
-        pid = find_start(words, null, is_off(infos, ninfo, PMIX_FWD_STDOUT) ? null : STDOUT_FILENO,
-                         is_off(infos, ninfo, PMIX_FWD_STDERR) ? null : STDERR_FILENO, e);
+        pid = start_words(words, infos, ninfo, e);
         rc = pid > 0 ? await(pid, f, e) : PMIX_ERR_JOB_FAILED_TO_LAUNCH;
     }
     PMIX_ARGV_FREE(words);
-    if (null >= 0)
-        close(null);
     return rc;
 }

@@ -98,15 +98,16 @@ static void check_sent(struct side *s)
     struct frame fr;
     struct err e;
 
-    if (left && *at == 'c') {                    /* the answer to init, a line */
-        nl = memchr(at, '\n', left);
-        MUST(nl);
-        left -= (size_t)(nl + 1 - at);
-        at = nl + 1;
-    }
     framer_init(&f, LIMIT_FRAME_LINK);
     f.wire = WIRE_2;
     while (left) {
+        if (!f.payload && *at == 'c') {          /* an answer to init, a line */
+            nl = memchr(at, '\n', left);
+            MUST(nl);
+            left -= (size_t)(nl + 1 - at);
+            at = nl + 1;
+            continue;
+        }
         MUST(framer_next(&f, &at, &left, &fr, &e) == 1);
         check_frame(s, &fr, &f);
     }

@@ -2,6 +2,7 @@
 """Daemons of a tool beside a job's ranks: where they are, what they know, who counts them, when
 they end."""
 
+import base64
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import signal
 from lib import *
 from pmixlib import *
 
+OUT, ERR = 2, 4
 END, BAD_PARAM, NO_NAMESPACE, NOT_FOUND = -145, -27, -44, -46
 CHAIN = ["-launcher", "fork", "-hosts", "a,b,c", "-ppn", "2", "-flat-hosts", "1", "-tree-width", "1"]
 FORK = {"HYDRA_LAUNCHER_AUTOFORK": "0"}
@@ -342,6 +344,74 @@ def middleware():
     r = good(tool.call("pmix-query", queries=[query("pmix.univ.size", qualifiers=[info("pmix.nspace", "STRING", name)])]))
     close(job, tool)
     need(results(r), "an answer")
+
+
+def marked(cmd, *infos, argv=()):
+    return {"cmd": cmd, "argv": [cmd, *argv], "maxprocs": 1, "info": [yes(DAEMONS), *infos]}
+
+
+@test("T12, R23-06, R23-08: table 3.2, 4b: one spawn of an application and its daemons, in jobs of their own")
+def cospawned():
+    job, tool, name = launch()
+    both = [{**SLEEP, "argv": ["sleep", "602"], "maxprocs": 4},
+            marked("/bin/sleep", yes("pmix.cospawn"), info(PER_NODE, "UINT16", 1), argv=["603"])]
+    app = good(tool.call("pmix-spawn", apps=both))["nspace"]
+
+    def others():
+        names = results(good(tool.call("pmix-query", queries=[query("pmix.qry.ns")])))[0][2].split(",")
+        return [n for n in names if n not in (name, app)]
+    d, = wait_for(others, "the daemons' job")
+    same((len(table(tool, app)), sorted(hosts(tool, d))), (4, sorted(set(hosts(tool, app)))), "size; one on each node")
+    same({os.path.basename(p["executable_name"]) for p in table(tool, d)}, {"sleep"}, "program")
+    close(job, tool)
+
+
+@test("an application whose daemons cannot be started ends, and it is said why; marks that mean nothing are refused")
+def cospawn_fails():
+    job, tool, name = launch()
+    good(tool.call("pmix-event-register", codes=[END]))
+    app = good(tool.call("pmix-spawn", apps=[{**SLEEP, "maxprocs": 2}, marked("/no/such")]))["nspace"]
+    ends = {tool.event("pmix-event")["source"]["nspace"] for _ in range(2)}
+    need(app in ends, "it ends, as does what was to be its daemons' job", ends)
+    wait_for(lambda: f"the tool's daemons of job {app} cannot be started: " in job.error_text().decode(), "why")
+    for apps in ([marked("/bin/true")], [{**SLEEP, "info": [info(PER_NODE, "UINT16", 1)]}], [{**SLEEP, "info": [yes("pmix.cospawn")]}]):
+        same(tool.call("pmix-spawn", apps=apps)["status"], BAD_PARAM, f"status of {apps}")
+    close(job, tool)
+
+
+def pieces(tool, wanted):
+    """Output of jobs by (job, rank, channel), until all of it is there."""
+    got = {}
+    while got != wanted:
+        f = tool.event("pmix-iof-data")
+        key = f["nspace"], int(f["rank"]), int(f["channel"])
+        if not f.get("data"):            # its end
+            continue
+        got[key] = got.get(key, b"") + base64.b64decode(f["data"])
+        need(got[key] == wanted.get(key, b"")[:len(got[key])], "nothing else comes", key, got[key])
+    return got
+
+
+@test("R23-05: output of the application and of daemons comes to their tool, tagged; what it types goes to the daemons")
+def streams():
+    job = Job(*CHAIN, "-n", 5, "sh", "-c", "[ $PMI_RANK != 0 ] || { read word; echo rank 0 $word; }", env=FORK,
+              stdin=subprocess.PIPE)
+    tool = Tool(job)
+    name = results(good(tool.call("pmix-query", queries=[query("pmix.qry.ns")])))[0][2]
+    good(tool.call("pmix-iof-pull", procs=[proc(name, "wildcard")], channel=str(OUT | ERR)))
+    d = started(tool, *target(name), yes("pmix.fwd.stdout"), yes("pmix.fwd.stderr"), info("pmix.stdin", "PROC", proc("", "wildcard")),
+                app={"cmd": "/bin/sh", "argv": ["sh", "-c", 'while read x; do echo "$PMI_RANK has $x"; echo "$PMI_RANK err" >&2; done'],
+                     "maxprocs": 1})
+    one = {**{(d, i, OUT): f"{i} has break main\n".encode() for i in range(3)}, **{(d, i, ERR): f"{i} err\n".encode() for i in range(3)}}
+    good(tool.call("pmix-iof-push", nspace=d, data=base64.b64encode(b"break main\n").decode()))
+    pieces(tool, one)
+    job.popen.stdin.write(b"go\n")      # the application's own is another
+    job.popen.stdin.close()
+    pieces(tool, {(name, 0, OUT): b"rank 0 go\n"})
+    good(tool.call("pmix-iof-push", nspace=d, end="TRUE"))
+    wait_for(ended(tool, d), "the daemons, whose input has ended")
+    tool.close()
+    same(job.finish().status, 0, "end")
 
 
 @test("pmix_tool spawn says what is wrong with its words")

@@ -91,7 +91,8 @@ def ended(signo):
 def by_command(value):
     job = Job("-n", 1, "sh", "-c", "echo ran", env={"PMIX_LAUNCHER_PAUSE_FOR_TOOL": value})
     if value == "1":
-        tools_socket(job.pid)
+        entry = tools_socket(job.pid)[:-len(".s")]
+        wait_for(lambda: os.path.exists(entry), "the entry")
         need(not job.text(), "it waits")
         r = subprocess.run([PMIX_TOOL, "--pid", str(job.pid), "release"], capture_output=True, text=True,
                            timeout=LIMIT, env=environment(new_mark()))
