@@ -68,23 +68,31 @@ static bool is_it(const pmix_proc_t *p, const char *job, int rank)
     return !strcmp(p->nspace, job) && (rank < 0 || p->rank == (pmix_rank_t)rank);
 }
 
+/* Whether nobody else is waited for. */
+static bool take_away(struct ending *w, const char *job, int rank)
+{
+    size_t left = 0;
+
+    for (size_t i = 0; i < w->n; i++)
+        if (!is_it(&w->procs[i], job, rank))
+            w->procs[left++] = w->procs[i];
+    w->n = left;
+    return !left;
+}
+
+/* An answer may be a connection's last: then others of it are gone, too. */
 void ends_told(struct ext *x, const char *job, int rank)
 {
-    struct ending *w, *next;
+    struct ending *w = TAILQ_FIRST(&x->endings);
 
-    for (w = TAILQ_FIRST(&x->endings); w; w = next) {
-        size_t left = 0;
-
-        next = TAILQ_NEXT(w, in_ext);
-        for (size_t i = 0; i < w->n; i++)
-            if (!is_it(&w->procs[i], job, rank))
-                w->procs[left++] = w->procs[i];
-        w->n = left;
-        if (left)
-            continue;
-        ext_finish(&w->waiter, PMIX_SUCCESS, NULL);
-        ending_free(w);
-    }
+    while (w)
+        if (take_away(w, job, rank)) {
+            ext_finish(&w->waiter, PMIX_SUCCESS, NULL);
+            ending_free(w);
+            w = TAILQ_FIRST(&x->endings);
+        } else {
+            w = TAILQ_NEXT(w, in_ext);
+        }
 }
 
 void ends_conn_gone(struct ext *x)
