@@ -194,6 +194,8 @@ pmix_status_t daemons_start(struct ext *x, const struct session *owner, const ch
                             struct spawn_request *want, bool follow, struct err *e);
 void daemons_failed(struct ext *x, const char *job, const struct err *why);
 void daemons_forget(const struct session *s);
+/* The launcher's own job is to be held, as that tool wants it: likewise, while it is. */
+void daemons_tie_main(const struct session *owner);
 void daemons_job_gone(struct ext *x, const char *job);
 /* A tool says that it leaves.  True: that is answered when those of its jobs that end with it have; false: there are none. */
 bool daemons_leave(struct request *rq);

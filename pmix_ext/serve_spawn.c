@@ -307,24 +307,43 @@ static bool end_tied(struct ext *x, enum tie what, const char *job)
     const struct ext_order order = { .kind = what == TIE_DAEMONS ? EXT_LEAVE : EXT_TERMINATE,
                                      .who = "its tool, which has gone while it was held" };
 
-    return x->ops.order && (what == TIE_DAEMONS || waits(x, job)) &&
-           x->ops.order(x->host, job, -1, &order);
+    if (!x->ops.order || (what == TIE_HELD && !waits(x, job)))
+        return false;
+    if (x->ops.order(x->host, job, -1, &order))
+        return true;
+    if (what == TIE_HELD && planned_is_main(x, job) && x->ops.broken)    /* it is just beginning */
+        x->ops.broken(x->host, "the tool that wanted ranks to be held has gone");
+    return false;
+}
+
+static void tie_to(struct ext *x, const struct session *owner, enum tie what, const char *job)
+{
+    struct tied *t = owner ? calloc(1, sizeof *t) : NULL;
+
+    if (!t) {                            /* without a tool, or memory to remember it */
+        end_tied(x, what, job);
+        return;
+    }
+    t->owner = owner;
+    t->what = what;
+    snprintf(t->job, sizeof t->job, "%s", job);
+    TAILQ_INSERT_TAIL(&x->tied, t, in_ext);
 }
 
 static void tie(struct starter *s, const struct session *owner, const char *job)
 {
-    struct tied *t = s->tie && owner ? calloc(1, sizeof *t) : NULL;
+    if (s->tie != TIE_NONE)
+        tie_to(s->ext, owner, s->tie, job);
+}
 
-    if (s->tie == TIE_NONE)
-        return;
-    if (!t) {                            /* without a tool, or memory to remember it */
-        end_tied(s->ext, s->tie, job);
-        return;
-    }
-    t->owner = owner;
-    t->what = s->tie;
-    snprintf(t->job, sizeof t->job, "%s", job);
-    TAILQ_INSERT_TAIL(&s->ext->tied, t, in_ext);
+void daemons_tie_main(const struct session *owner)
+{
+    struct ext *x = owner->ext;
+    struct fact_job j;
+
+    for (size_t i = 0; x->ops.facts->job(x->host, i, &j); i++)
+        if (j.number == 0)
+            tie_to(x, owner, TIE_HELD, j.nspace);
 }
 
 static void untie(struct ext *x, struct tied *t)
