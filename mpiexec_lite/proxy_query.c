@@ -26,7 +26,7 @@ static bool starts(const struct frame *f, const char *head)
 }
 
 /* The job that a query of this member is about; NULL: it is not about such a table, or says more
- * than whose. */
+ * than whose; or who waits at a place of his own, which the root is told, would be in it. */
 static struct proxy_job *job_of(struct proxy *p, const struct member *m, const pmix_query_t *q)
 {
     const char *name = job_id(member_job(m));
@@ -41,7 +41,7 @@ static struct proxy_job *job_of(struct proxy *p, const struct member *m, const p
         name = q->qualifiers[0].value.type == PMIX_STRING ? q->qualifiers[0].value.data.string : NULL;
     TAILQ_FOREACH(j, &p->jobs, in_proxy)
         if (name && !strcmp(j->bundle.jobid, name))
-            return j;
+            return j->bundle.plan.hold == HOLD_APP ? NULL : j;
     return NULL;
 }
 

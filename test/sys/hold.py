@@ -12,7 +12,7 @@ from pmixlib import *
 
 MPI, SLURM = prog("mpi_ranks"), prog("slurm_all")
 READY, RELEASE, JOB_END, JOB_START, LAUNCHED, RELEASED = -58, -3, -145, -191, -174, -2903
-RUNNING, IS_HELD = 5, 14
+RUNNING, CONNECTED, IS_HELD = 5, 6, 14
 BAD_PARAM, NO_PERMISSIONS, MISMATCH = -27, -23, -18
 EXEC, INIT, APP = "pmix.dbg.exec", "pmix.dbg.init", "pmix.dbg.notify"
 PLACE = {EXEC: "exec", INIT: "pmix-init", APP: "app"}
@@ -264,7 +264,9 @@ def in_app(options):
     good(ranks[1].call("pmix-notify", status=str(READY), range="1"))
     status, keys = heard(tool)
     same((status, keys["pmix.brkpnt"]), (READY, "app"), "what is told")
+    same(states(tool, name), [IS_HELD] * 2, "and in the table")
     act(ranks.job, "release")
+    same(states(tool, name), [CONNECTED] * 2, "no more")
     for rank in ranks:
         same(heard(rank)[0], RELEASE, "each of them hears it")
     same(ranks.finish().status, 0, "end")
