@@ -95,7 +95,8 @@ int census_next(const char **data, size_t *len, struct census *x, struct err *e)
     x->kind = (enum census_kind)(kind & 255);
     x->used = kind & USED;
     x->held = kind & WAITS;
-    if ((kind & ~(uint32_t)(USED | WAITS)) > CENSUS_NO_STACK || (unsigned)x->pmi > PMI_DONE || x->pid < 0)
+    if ((kind & ~(uint32_t)(USED | WAITS)) > CENSUS_NO_STACK || (unsigned)x->pmi > PMI_DONE ||
+        x->pid < 0)
         return err_set(e, ERR_INVALID_VAL, "a record of kind %u", kind);
     if (x->used && *len < NUMBERS * 8 + MORE * 4)
         return err_set(e, ERR_LENGTH, "a record without its numbers");

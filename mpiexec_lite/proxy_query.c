@@ -38,7 +38,8 @@ static struct proxy_job *job_of(struct proxy *p, const struct member *m, const p
     if (q->nqual && strcmp(q->qualifiers[0].key, PMIX_NSPACE))
         return NULL;
     if (q->nqual)
-        name = q->qualifiers[0].value.type == PMIX_STRING ? q->qualifiers[0].value.data.string : NULL;
+        name = q->qualifiers[0].value.type == PMIX_STRING ? q->qualifiers[0].value.data.string
+                                                          : NULL;
     TAILQ_FOREACH(j, &p->jobs, in_proxy)
         if (name && !strcmp(j->bundle.jobid, name))
             return j->bundle.plan.hold == HOLD_APP ? NULL : j;
@@ -93,7 +94,8 @@ static int add_ranks(const struct proxy_job *j, char *const *paths, int *at, str
         const char *program = paths[app] ? paths[app] : j->bundle.plan.apps[app].argv.v[0];
         pmix_proc_info_t x = { .hostname = j->bundle.plan.hosts[n->args.index].name,
                                .executable_name = (char *)(uintptr_t)program, .pid = r->pid,
-                               .state = rank_lives_as(r->pid, r->pmi, crew_rank_is_held(&j->crew, r)) };
+                               .state = rank_lives_as(r->pid, r->pmi,
+                                                      crew_rank_is_held(&j->crew, r)) };
 
         snprintf(x.proc.nspace, sizeof x.proc.nspace, "%s", j->bundle.jobid);
         x.proc.rank = (pmix_rank_t)r->rank;
@@ -115,8 +117,8 @@ static int add_part(const struct proxy_job *j, char *const *paths, const char *t
     bool more;
     int rc;
 
-    buf_printf(&list, "[{\"query\":0,\"key\":\"%s\",\"type\":\"PMIX_DATA_ARRAY\",\"value\":{\"type\":"
-                      "\"PMIX_PROC_INFO\",\"array\":[", PMIX_QUERY_LOCAL_PROC_TABLE);
+    buf_printf(&list, "[{\"query\":0,\"key\":\"%s\",\"type\":\"PMIX_DATA_ARRAY\",\"value\":"
+                      "{\"type\":\"PMIX_PROC_INFO\",\"array\":[", PMIX_QUERY_LOCAL_PROC_TABLE);
     rc = add_ranks(j, paths, at, &list);
     more = *at < j->crew.n;
     buf_printf(&list, "]}%s}]", more ? ",\"more\":true" : "");

@@ -117,7 +117,8 @@ static void trace(void *host, struct buf *line)
 
 const struct node_ops root_node_ops = {
     .started = started, .not_started = not_started, .initialized = initialized,
-    .finalized = finalized, .held = held, .went_on = went_on, .aborted = aborted, .protocol = protocol, .hung_up = hung_up,
+    .finalized = finalized, .held = held, .went_on = went_on, .aborted = aborted,
+    .protocol = protocol, .hung_up = hung_up,
     .ended = rank_ended, .stuck = stuck, .broken = broken, .tell = tell, .trace = trace,
     .spawn = asked, .name = root_names_ask, .timer = root_timer,
     .introduce = root_introduce, .prepared = root_prepared, .unprepared = root_unprepared,

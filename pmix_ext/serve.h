@@ -197,7 +197,8 @@ void daemons_forget(const struct session *s);
 /* The launcher's own job is to be held, as that tool wants it: likewise, while it is. */
 void daemons_tie_main(const struct session *owner);
 void daemons_job_gone(struct ext *x, const char *job);
-/* A tool says that it leaves.  True: that is answered when those of its jobs that end with it have; false: there are none. */
+/* A tool says that it leaves.  True: that is answered when those of its jobs that end with it
+ * have; false: there are none. */
 bool daemons_leave(struct request *rq);
 void data_clear(struct ext *x);
 void fences_clear(struct ext *x);
