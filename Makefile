@@ -150,7 +150,7 @@ DEMO_PACKAGES  = $(BUILD_PACKAGES) mpich libmpich-dev libpmi2-0-dev
 TEST_PACKAGES  = $(DEMO_PACKAGES) python3 libcmocka-dev valgrind clang llvm openmpi-bin \
                  libopenmpi-dev gcovr pkg-config man-db groff procps iproute2 munge libmunge2 \
                  libhwloc15 faketime openssh-server openssh-client csh fish nftables locales \
-                 libpmix-dev g++ strace gdb elfutils graphviz cmake
+                 libpmix-dev g++ strace gdb tmux elfutils graphviz cmake
 
 SLURM_PACKAGES = $(BUILD_PACKAGES) python3 libpmi2-0-dev munge libmunge2 slurmctld slurmd \
                  slurm-client iproute2 nftables csh fish openssh-server openssh-client procps
@@ -319,7 +319,7 @@ install: all
 	install -m 644 README COPYING wire/FORMAT pmi2/PEERS pmix_ext/PROTOCOL.md $D$(DOCDIR)
 	install -m 755 pmix_ext/examples/ask.py mpiexec_lite/examples/token.py $D$(DOCDIR)/examples
 	install -m 644 mpiexec_lite/examples/netdev.c pmix_ext/examples/rfc0010.c \
-	    pmix_ext/examples/launcher.c pmix_ext/examples/daemon.c $D$(DOCDIR)/examples
+	    $(patsubst %,pmix_ext/examples/%.c,launcher daemon debugger sampler) $D$(DOCDIR)/examples
 # Put libpmi2 on the default path, where it takes the place of Slurm's.
 install-libpmi2: install
 	ln -sf mpiexec_lite/libpmi2.so.0 $D$(PREFIX)/lib/libpmi2.so.0

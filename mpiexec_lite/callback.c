@@ -23,6 +23,7 @@ struct callback {
     const struct port_range *ports;
     struct gate *gate;               /* owned */
     struct buf   addresses;          /* owned */
+    bool         works;              /* munge has answered */
 };
 
 /* --- what the gate says ------------------------------------------------ */
@@ -48,8 +49,11 @@ static void tried(void *host, const char *why)
     struct callback *c = host;
     char text[440];
 
-    if (!*why)
+    c->works = !*why;
+    if (c->works) {
+        c->ops->works(c->host);
         return;
+    }
     snprintf(text, sizeof text, "-launcher tcp and manual need munge: %s", why);
     c->ops->broken(c->host, text);
 }
@@ -183,11 +187,17 @@ int callback_open(struct callback *c, int positions, struct err *e)
         gate_expect(c->gate, positions);
         return 0;
     }
+    c->works = false;
     fd = open_port(c, e);
     if (fd < 0 || gate_open(c->gate, fd, positions, e) == 0)
         return fd < 0 ? -1 : 0;
     gate_stop(c->gate);
     return -1;
+}
+
+bool callback_works(const struct callback *c)
+{
+    return c->works;
 }
 
 const char *callback_addresses(const struct callback *c)

@@ -14,7 +14,8 @@ struct callback_ops {
     void (*accepted)(void *host, int position, int fd);
     /* A true proxy that cannot be let in: it will not come. */
     void (*refused)(void *host, int position, const char *why);
-    /* munge does not work here: nobody can come. */
+    /* munge works here: they can come.  Or it does not: nobody can. */
+    void (*works)(void *host);
     void (*broken)(void *host, const char *why);
     void (*log)(void *host, const char *text);
 };
@@ -35,6 +36,8 @@ struct callback *callback_new(struct ev_loop *loop, const struct callback_args *
 /* Servers of so many positions may call, also where the port had been closed: it is
  * another one then, and munge is tried again.  0, or -1 and e. */
 int  callback_open(struct callback *c, int positions, struct err *e);
+/* Has munge answered since the port was opened? */
+bool callback_works(const struct callback *c);
 /* Where to dial: "ADDRESS:PORT[,ADDRESS:PORT...]". */
 const char *callback_addresses(const struct callback *c);
 /* Nobody else is expected: close the port.  Streams that are open stay. */

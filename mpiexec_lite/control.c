@@ -151,13 +151,17 @@ static int act_on_table(struct control *c, struct err *e)
     } else if (!strcmp(cmd, "row") && c->ops->row) {
         return take_row(c, e);
     } else if (!strcmp(cmd, "release") && c->ops->release) {
-        c->ops->release(c->host);
+        if (msg_number(&c->msg, "rank", -1, INT_MAX, &n, e) < 0)
+            return -1;
+        c->ops->release(c->host, (int)n);
     } else if (!strcmp(cmd, "spawn") && c->ops->spawn) {
         return take_spawn(c, e);
     } else if (!strcmp(cmd, "daemons") && c->ops->daemons) {
         c->ops->daemons(c->host);
     } else if (!strcmp(cmd, "aborting") && c->ops->aborting) {
         c->ops->aborting(c->host, text_of(&c->msg, "text"));
+    } else if (!strcmp(cmd, "ending") && c->ops->ending) {
+        c->ops->ending(c->host);
     } else {
         return 1;
     }

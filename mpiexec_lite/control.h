@@ -6,7 +6,7 @@
  *                   cmd=stdin;payload=N; + N bytes  at most what was granted
  *                   cmd=stdin-eof;
  *                   cmd=rows;from=R;                which processes the job has, from R on
- *                   cmd=release;                    the ranks that are held may go on
+ *                   cmd=release;rank=R;             that rank may go on, if it is held; -1: all
  *                   cmd=spawn;...                   a program for every node, of a debugger
  *   root -> front   cmd=credit;bytes=N;             that much stdin may come
  *                   cmd=stdin-closed;               nobody reads stdin any more
@@ -15,6 +15,7 @@
  *                   cmd=row;rank=R;pid=P;host=H;program=X;  at most CONTROL_ROWS at a time
  *                   cmd=daemons;                    that runs, or it was told why not
  *                   cmd=aborting;text=T;            the job ends by an abort
+ *                   cmd=ending;                     ranks are being ended (with -gdb)
  *
  * Root's exit status is the job's.  The end of the stream is the end of the
  * other process. */
@@ -46,12 +47,13 @@ struct control_ops {                 /* NULL where a side does not take the mess
     void (*input_closed)(void *host);
     void (*stopped)(void *host);
     void (*rows)(void *host, int from);
-    void (*release)(void *host);
+    void (*release)(void *host, int rank);
     void (*spawn)(void *host, struct spawn_request *want);       /* may take what it holds */
     void (*daemons)(void *host);
     void (*table)(void *host, int ranks, const char *jobid);
     void (*row)(void *host, const struct control_row *row);
     void (*aborting)(void *host, const char *text);
+    void (*ending)(void *host);
 };
 
 struct control {

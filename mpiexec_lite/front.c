@@ -10,6 +10,7 @@
 #include "pmix_ext/rendezvous.h"
 #include "mpiexec_lite/sweep.h"
 #include "mpiexec_lite/usage.h"
+#include "mpiexec_lite/windows.h"
 
 #include <errno.h>
 #include <ev.h>
@@ -53,6 +54,8 @@ struct front {
     bool            released;        /* the ranks, after it was told of them */
     int             fifo;            /* owned: it asks for daemons later; -1: none */
     ev_io           on_fifo;
+    struct windows  windows;         /* of -gdb */
+    ev_io           on_windows;
 };
 
 /* --- stdin ------------------------------------------------------------- */
@@ -174,8 +177,36 @@ static void tell_debugger(struct front *f)
     if (!f->aborting)
         mpir_spawned(f->ranks, f->jobid);        /* a debugger may stop us in it for long */
     if (f->args->plan->debugged && !f->released)
-        control_send(&f->control, "release", NULL, 0);
+        control_send(&f->control, "release", "rank", -1);
     f->released = true;
+}
+
+/* Whose gdb has gone goes on; so do all, should the windows be lost. */
+static void on_windows(struct ev_loop *loop, ev_io *w, int revents)
+{
+    struct front *f = w->data;
+    int rank, rc;
+
+    (void)revents;
+    while ((rc = windows_closed(&f->windows, &rank)) > 0)
+        control_send(&f->control, "release", "rank", rank);
+    if (rc < 0) {
+        ev_io_stop(loop, w);
+        control_send(&f->control, "release", "rank", -1);
+    }
+}
+
+static void open_windows(struct front *f)
+{
+    struct err e = { 0 };
+
+    if (!f->windows.n || f->windows.keeper)
+        return;
+    if (windows_open(&f->windows, &e) < 0)
+        fatal(e.text, 0);
+    ev_io_init(&f->on_windows, on_windows, f->windows.fd, EV_READ);
+    f->on_windows.data = f;
+    ev_io_start(f->loop, &f->on_windows);
 }
 
 /* Whether the debugger wants programs on the nodes, which are to be there before it is told. */
@@ -223,13 +254,15 @@ static void root_row(void *host, const struct control_row *row)
 
     if (row->rank != f->rows || f->rows >= f->ranks)
         fatal("the launcher's server process mixes up the ranks", 0);
-    if (mpir_add(row->rank, row->host, row->program, row->pid) < 0)
+    if (mpir_add(row->rank, row->host, row->program, row->pid) < 0 ||
+        windows_add(&f->windows, row->rank, row->host, row->pid) < 0)
         fatal("out of memory", 0);
     f->rows++;
     if (f->rows < f->ranks && f->rows % CONTROL_ROWS == 0)
         ask_rows(f);
     if (f->rows < f->ranks)
         return;
+    open_windows(f);
     if (!start_daemons(f))
         tell_debugger(f);
 }
@@ -240,10 +273,16 @@ static void root_aborting(void *host, const char *text)
     mpir_aborting(text);
 }
 
+/* A rank that gdb has cannot be waited for by anybody else, even when it was killed. */
+static void root_ending(void *host)
+{
+    windows_end(&((struct front *)host)->windows);
+}
+
 static const struct control_ops control_ops = {
     .credit = root_credit, .input_closed = root_input_closed, .stopped = root_stopped,
     .table = root_table, .row = root_row, .aborting = root_aborting,
-    .daemons = root_daemons,
+    .daemons = root_daemons, .ending = root_ending,
 };
 
 static void root_ended(struct front *f, int status)
@@ -376,8 +415,10 @@ static void watch(struct front *f)
 static int conclude(struct front *f, int *signo)
 {
     const char *file = getenv(PMIX_LAUNCHER_RNDZ_FILE);
-    int left = sweep_any() ? sweep_all(5) : 0, status;
+    int left, status;
 
+    windows_clear(&f->windows);
+    left = sweep_any() ? sweep_all(5) : 0;
     if (left)
         fprintf(stderr, "mpiexec_lite: cleanup incomplete: %d processes could not be killed\n",
                 left);
@@ -415,6 +456,7 @@ int front_run(const struct front_args *args, int *signo)
     int status = EXIT_LAUNCHER;
 
     *signo = 0;
+    windows_init(&f.windows, args->plan, args->user);
     control_init(&f.control, args->control, &control_ops, &f);
     f.loop = fatal_loop_new();
     if (!f.loop || open_signals(&f) < 0) {

@@ -6,6 +6,7 @@
 #ifndef MPIEXEC_LITE_FRONT_H
 #define MPIEXEC_LITE_FRONT_H
 
+#include "mpiexec_lite/child.h"
 #include "mpiexec_lite/plan.h"
 
 #include <sys/types.h>
@@ -14,6 +15,7 @@ struct front_args {
     const struct plan *plan;
     pid_t root;
     int   control;           /* socket to the root */
+    const struct inherited *user;    /* borrowed */
     bool  forward_input;     /* stdin is read here and sent on */
 };
 

@@ -71,6 +71,7 @@ static int guard(pid_t proxy, int in)
 {
     int status;
 
+    prctl(PR_SET_NAME, "pmi2_guard");    /* killall does not get both at once */
     watch(proxy, in);
     close(in);
     while (waitpid(proxy, &status, 0) < 0 && errno == EINTR)

@@ -256,6 +256,9 @@ int hosts_add(struct hosts *h, const char *name, const struct mention *x, struct
     size_t node;
     bool local;
 
+    if (!*name)
+        return err_set(e, ERR_INVALID_VAL, "a host has no name (a comma too many, or a blank "
+                       "behind one?)");
     if (!host_name_ok(name))
         return err_set(e, ERR_INVALID_VAL, "'%.80s' is not a host name", name);
     if (++h->named > PLAN_HOSTS_MAX)

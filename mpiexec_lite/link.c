@@ -197,11 +197,12 @@ static void take_first(struct link *l, const char *data, size_t len)
         fatal("out of memory", 0);
     at = memmem(buf_bytes(&l->noise), l->noise.len, l->marker, strlen(l->marker));
     end = at ? memchr(at, '\n', l->noise.len - (size_t)(at - buf_bytes(&l->noise))) : NULL;
-    if (!end) {
-        if (l->noise.len > NOISE_MAX)
-            over(l, "it prints more than 64 KiB before the proxy answers");
+    if ((at ? (size_t)(at - buf_bytes(&l->noise)) : l->noise.len) > NOISE_MAX) {
+        over(l, "it prints more than 64 KiB before the proxy answers");
         return;
     }
+    if (!end)
+        return;
     *end = '\0';
     all = l->noise;
     l->noise = (struct buf)BUF_INIT;

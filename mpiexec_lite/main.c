@@ -18,7 +18,9 @@
 #include "mpiexec_lite/single.h"
 #include "mpiexec_lite/sweep.h"
 #include "mpiexec_lite/sink.h"
+#include "mpiexec_lite/tool_start.h"
 #include "mpiexec_lite/trace.h"
+#include "mpiexec_lite/windows.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -128,6 +130,7 @@ static void be_root(struct root_args *args, int fd[2])
     args->control = fd[1];
     if (setsid() < 0)
         _exit(complain("cannot start a session for the server process", EXIT_LAUNCHER));
+    prctl(PR_SET_NAME, "mpiexec_root");          /* killall does not get both at once */
     exit(root_run(args));
 }
 
@@ -164,7 +167,8 @@ static void hold_signals(void)
 
 static int start(const struct plan *p, struct root_args *args, int *signo, struct err *e)
 {
-    struct front_args front = { .plan = p, .forward_input = forwards_input(p, args->place) };
+    struct front_args front = { .plan = p, .user = args->user,
+                                .forward_input = forwards_input(p, args->place) };
     int fd[2], status;
 
     args->input = open_input(p);
@@ -259,6 +263,8 @@ static int run_plan(struct plan *p, int *signo)
         status = complain(e.text, EXIT_USAGE);
     else if (!(status = check_crowd(p, &place)))
         status = find_programs(p, &place, programs);
+    if (status == 0 && windows_check(p, &place, &e) < 0)
+        status = complain(e.text, EXIT_USAGE);
     if (status == 0 && p->print_rank_map)
         status = print_rank_map(p, &place);
     if (status == 0 && p->trace && (args.trace = trace_open(p->trace, &e)) < 0)
@@ -331,6 +337,8 @@ int main(int argc, char **argv)
         status = answer(&plan, &said);
     else if (what == OPTS_RUN && plan.allocate)
         status = alloc_run(&plan, argv, &e) < 0 ? complain(e.text, EXIT_LAUNCHER) : 0;
+    else if (what == OPTS_RUN && plan.tool)
+        status = tool_start(&plan, argv, &e) < 0 ? complain(e.text, EXIT_LAUNCHER) : 0;
     else if (what == OPTS_RUN)
         status = run_plan(&plan, &signo);
     else if (fflush(stdout) || ferror(stdout))

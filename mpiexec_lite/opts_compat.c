@@ -93,8 +93,8 @@ const struct refusal opts_refused[] = {
       "send the launcher SIGQUIT before it" },
 
     /* other programs around the job */
-    { "tv gdb debugger", "no debugger is started from here",
-      "let the debugger attach: pmix_tool ps has the pids" },
+    { "tv debugger", "no debugger has a name of its own here",
+      "-gdb RANKS, -tool CMD, or let the debugger start the launcher or attach to it" },
     { "xterm", "no terminal is opened", "put xterm -e before the program" },
     { "gtool gtoolfile", "no tool is put before some of the ranks",
       "write -n 1 TOOL PROGRAM : -n N PROGRAM" },

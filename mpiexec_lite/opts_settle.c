@@ -86,6 +86,6 @@ int opts_settle(struct reader *r, struct err *e)
     if (check_rank(r, "output-from", r->plan->output_from, e) < 0)
         return -1;
     if (r->plan->hold_ranks && rank_list_check(r->plan->hold_ranks, plan_size(r->plan), e) < 0)
-        return err_context(e, "-hold");
+        return err_context(e, r->plan->gdb ? "-gdb" : "-hold");
     return check_rank(r, "stdin", r->plan->stdin_rank, e);
 }

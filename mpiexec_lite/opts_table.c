@@ -464,6 +464,25 @@ const struct option opts_table[] = {
     { .names = { "stop-in-init" }, .section = SECTION_INFO, .with = "hold",
       .set = opts_set_value, JOB(hold), .value = HOLD_INIT,
       .help = "The same as -hold init." },
+    { .names = { "gdb" }, .arg = "RANKS", .section = SECTION_INFO, .with = "hold",
+      .set = opts_set_gdb,
+      .help = "Open gdb on these ranks (0,3-5, or all), in panes of tmux or in xterms, before "
+              "their programs begin.",
+      .more = "Panes are in a new window of the tmux that the launcher runs in; else, with DISPLAY, "
+              "each gdb has an xterm; else they are in a tmux of their own, and it is told how to "
+              "attach to it.  The ranks are held as by -hold exec.  To ranks of other hosts gdb "
+              "is brought by -launcher ssh, and must be there.  A rank whose gdb has been quit "
+              "goes on; the windows close when the job ends." },
+    { .names = { "tool" }, .arg = "CMD", .section = SECTION_INFO, .with = "debug",
+      .set = opts_set_tool,
+      .help = "Start a tool, which starts the launcher: CMD mpiexec_lite ...",
+      .more = "CMD may have arguments, separated by blanks.  Behind them come the launcher and its "
+              "other words.  PMIX_LAUNCHER_PAUSE_FOR_TOOL is set, so that the launcher starts nothing "
+              "before the tool lets it go on.  Debuggers that know MPIR do not wait for that." },
+    { .names = { "debug" }, .arg = "[=gdb[:RANKS]|=CMD]", .section = SECTION_INFO,
+      .set = opts_set_debug, .flags = OPTION_REPEAT, .value = 1,
+      .help = "With a value -gdb RANKS (all, without them) or -tool CMD; without one the same as "
+              "-v." },
     { .names = { "explain" }, .section = SECTION_INFO,
       .set = opts_set_inquiry, JOB(inquiry), .value = INQUIRY_EXPLAIN,
       .help = "Start nothing: print what would run where, and why.",
@@ -482,7 +501,7 @@ const struct option opts_table[] = {
     { .names = { "q", "quiet" }, .section = SECTION_INFO,
       .set = opts_set_switch, JOB(brief), .value = true,
       .help = "With -explain and -check: a summary only.  A job is always quiet, without -v." },
-    { .names = { "v", "verbose", "debug" }, .section = SECTION_INFO,
+    { .names = { "v", "verbose" }, .section = SECTION_INFO,
       .set = opts_set_verbose, .flags = OPTION_REPEAT, .value = 1,
       .help = "Say on standard error what the launcher does; twice: more of it." },
     { .names = { "vv" }, .section = SECTION_INFO,

@@ -129,7 +129,7 @@ option_fn opts_set_pattern;  /* the same, checked by pattern_check */
 option_fn opts_set_rank_label;
 option_fn opts_set_count;    /* int at = 1, 2 ... */
 option_fn opts_set_rank, opts_set_number;        /* int at = 0, 1 ... */
-option_fn opts_set_hold;
+option_fn opts_set_hold, opts_set_gdb, opts_set_tool, opts_set_debug;
 option_fn opts_set_bytes;    /* size_t at */
 option_fn opts_set_seconds;  /* double at; 0 only if value says so */
 option_fn opts_set_env, opts_set_env_names, opts_set_export;     /* struct env_rules at */

@@ -100,16 +100,45 @@ static double pause_of(struct remote *r)
     return o->ssh_limit_time;
 }
 
+/* The launcher program has ended before the proxy spoke, of nothing that is known better:
+ * ssh's own failures are 255, other statuses are those of the shell that it has started. */
+static void unanswered(struct remote *r, int status)
+{
+    const struct launch_options *o = &r->all->args.plan->remote;
+    const char *words = r->leader->words.len ? remote_last_words(r) : "";
+    const char *colon = *words ? ": " : "", *where = r->where->name;
+    char text[700];
+
+    if (r->how == PROXY_STAGED && status && status != 255)
+        snprintf(text, sizeof text, "%s: -stage-proxy: pmi2_proxy could not be put there, or not "
+                 "run (exit %d)%s%s", where, status, colon, words);
+    else if (o->launcher == LAUNCHER_SSH && !o->exec && status != 255)
+        snprintf(text, sizeof text, "%s: the login by ssh ended (exit %d) before pmi2_proxy "
+                 "answered (does a login script there exit?)%s%s", where, status, colon, words);
+    else if (status)
+        snprintf(text, sizeof text, "%s: %s failed (exit %d)%s%s", where, launcher_name(r), status,
+                 colon, words);
+    else
+        snprintf(text, sizeof text, "%s: %s ended (0) without an answer%s%s", where,
+                 launcher_name(r), colon, words);
+    remote_failed(r, text);
+}
+
 /* The launcher program has ended before the proxy spoke. */
 static void never_spoke(struct remote *r)
 {
     const struct launch_options *o = &r->all->args.plan->remote;
     bool together = launcher_way(o->launcher)->together;
     int status = shell_status(r->leader->status);
-    char text[700];
+    char text[400];
 
-    if (spread_not_found(status, remote_last_words(r))) {
-        if (together || r->how == PROXY_STAGED || (r->how == PROXY_IN_PATH && !o->stage_proxy)) {
+    if (*r->why) {                       /* it was ended, for this */
+        snprintf(text, sizeof text, "%s: %s", r->where->name, r->why);
+        remote_failed(r, text);
+        return;
+    }
+    if (r->how != PROXY_STAGED && spread_not_found(status, remote_last_words(r))) {
+        if (together || (r->how == PROXY_IN_PATH && !o->stage_proxy)) {
             not_found(r);
             return;
         }
@@ -121,11 +150,7 @@ static void never_spoke(struct remote *r)
         try_again(r, pause_of(r));
         return;
     }
-    snprintf(text, sizeof text, status ? "%s: %s failed (exit %d)%s%s"
-                                       : "%s: %s ended (%d) without an answer%s%s",
-             r->where->name, launcher_name(r), status, r->leader->words.len ? ": " : "",
-             remote_last_words(r));
-    remote_failed(r, text);
+    unanswered(r, status);
 }
 
 void remote_over(struct remote *r)

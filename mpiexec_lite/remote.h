@@ -83,6 +83,7 @@ struct remotes {
     int              n, starting, left;  /* all; being started; not ended */
     int              next;               /* first that was not started yet */
     bool             ending;             /* nothing is started, or told as lost, any more */
+    bool             held;               /* nothing is started yet */
     char            *staging;            /* owned: shell words of -stage-proxy, once needed */
     struct buf       program;            /* owned: its bytes */
     struct noise     noise;              /* what hosts print, until all are up */
@@ -101,6 +102,9 @@ int  remotes_add(struct remotes *rs, int position, int n);
 int  remotes_sweep(struct remotes *rs, const struct all_hooks *hooks,
                    const struct scheduler *scheduler, const char *jobid,
                    double seconds);
+/* Who was added from now on is started only once this is taken back: it is not certain
+ * that they can come. */
+void remotes_hold(struct remotes *rs, bool held);
 /* A child has ended; false if it is none of these. */
 bool remotes_reaped(struct remotes *rs, pid_t pid, int wstatus);
 

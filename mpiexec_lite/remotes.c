@@ -51,7 +51,7 @@ static void start(struct remote **v, int n)
 
 static bool may_start(const struct remotes *rs)
 {
-    return !rs->ending && rs->starting < rs->args.plan->remote.window;
+    return !rs->ending && !rs->held && rs->starting < rs->args.plan->remote.window;
 }
 
 /* How many that are to be started next one program can start. */
@@ -68,7 +68,8 @@ static int waiting(const struct remotes *rs)
 
 void remotes_start_more(struct remotes *rs)
 {
-    bool manual = rs->args.plan->remote.launcher == LAUNCHER_MANUAL && rs->next < rs->n;
+    bool manual = rs->args.plan->remote.launcher == LAUNCHER_MANUAL && rs->next < rs->n &&
+                  !rs->held;
 
     while (rs->next < rs->n && (manual || may_start(rs))) {
         struct remote **from = &rs->v[rs->next];
@@ -81,6 +82,13 @@ void remotes_start_more(struct remotes *rs)
     if (manual)
         rs->args.ops->print(rs->args.host, "HYDRA_LAUNCH_END");
     remotes_show_noise(rs);
+}
+
+void remotes_hold(struct remotes *rs, bool held)
+{
+    rs->held = held;
+    if (!held)
+        remotes_start_more(rs);
 }
 
 void remotes_show_noise(struct remotes *rs)

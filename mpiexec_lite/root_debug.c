@@ -46,7 +46,7 @@ void root_debug_launched(struct root_job *j)
 
     if (j->number || plan_is_single(r->plan))
         return;
-    if (r->plan->debugged) {
+    if (r->plan->debugged || r->plan->gdb) {
         survey(r);
         return;
     }
@@ -82,12 +82,19 @@ void root_debug_rows(void *host, int from)
         send_row(r, i);
 }
 
-void root_debug_release(void *host)
+void root_debug_release(void *host, int rank)
 {
     struct root *r = host;
 
     if (r->main)
-        root_hold_release(r->main, -1);
+        root_hold_release(r->main, rank);
+}
+
+/* Before its ranks have, of themselves. */
+void root_debug_ending(struct root_job *j)
+{
+    if (!j->number && j->root->plan->gdb)
+        control_send(&j->root->control, "ending", NULL, 0);
 }
 
 /* --- a program of the debugger on each host ------------------------------ */

@@ -308,7 +308,8 @@ double root_daemons_step(struct root_job *d, double now);
 /* root_debug.c */
 void root_debug_launched(struct root_job *j);    /* all of it has been started */
 void root_debug_rows(void *host, int from);      /* for control_ops */
-void root_debug_release(void *host);
+void root_debug_release(void *host, int rank);
+void root_debug_ending(struct root_job *j);
 void root_debug_spawn(void *host, struct spawn_request *want);
 void root_debug_aborted(struct root_job *j, const char *text);
 void root_debug_clear(struct root *r);           /* before the extended commands */

@@ -452,6 +452,7 @@ void root_jobs_follow(struct root *r)
             continue;                    /* of one that is being started it is not known yet
                                             whether it is refused */
         j->followed = true;
+        root_debug_ending(j);
         if (j->crew.job && !j->refused)
             job_failed(j->crew.job, j->launch.status);
         lead(j);

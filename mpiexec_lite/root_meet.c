@@ -40,7 +40,8 @@ int root_meet_init(struct root *r, struct err *e)
 
     if (r->plan->no_tools)
         return 0;
-    m->pause = pause && strcmp(pause, "0");
+    /* A debugger that knows MPIR stops us by that. */
+    m->pause = pause && strcmp(pause, "0") && !r->plan->debugged;
     unsetenv(PMIX_LAUNCHER_PAUSE_FOR_TOOL);
     return keep(&m->file, PMIX_LAUNCHER_RNDZ_FILE, e) < 0 ||
            keep(&m->uri, PMIX_LAUNCHER_RNDZ_URI, e) < 0 ? -1 : 0;

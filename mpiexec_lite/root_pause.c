@@ -6,7 +6,7 @@
  * before, are about the job: where its ranks wait, their environment, what becomes them in place
  * of their program.  The tool that was called, or has given directives, is what the launcher
  * waits for: when it goes, the launcher ends.  One that does not come strands it for
- * -tool-timeout seconds at most. */
+ * -tool-timeout seconds at most.  A debugger that knows MPIR has us stop by itself. */
 #include "mpiexec_lite/root_impl.h"
 
 #include "mpiexec_lite/hold.h"

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <strings.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -20,14 +21,51 @@ static const double TRIAL_TIME = 2.0;
 
 /* --- progress ---------------------------------------------------------- */
 
+/* How many have failed and are tried again, of those that are started from here. */
+static int failed_once(const struct root *r)
+{
+    int n = 0;
+
+    for (int i = 0; i < r->below.n; i++)
+        n += r->below.v[i]->tries > 0 && (r->below.v[i]->state == REMOTE_WAITING ||
+                                          r->below.v[i]->state == REMOTE_STARTING);
+    return n;
+}
+
+/* The first host that is not ready; "" if there is none. */
+static const char *waited_for(const struct root *r)
+{
+    for (int i = 1; i < r->tree.n; i++)
+        if (!r->at[i].lost && r->at[i].state != AT_READY)
+            return r->plan->hosts[tree_node(r->plan, i)].name;
+    return "";
+}
+
+/* Of a line that wraps, '\r' would reach the last piece only. */
+static int columns(void)
+{
+    struct winsize size = { 0 };
+
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
+}
+
 static void on_progress(struct ev_loop *loop, ev_timer *w, int revents)
 {
     struct root *r = w->data;
+    int others = r->tree.n - 1, failed = failed_once(r), more = others - r->ready - 1;
+    const char *host = waited_for(r);
+    char again[60] = "", rest[30] = "", line[400];
 
     (void)loop;
     (void)revents;
-    dprintf(STDERR_FILENO, "\rmpiexec_lite: starting: %d of %d hosts answer, %d ready ",
-            r->connected, r->tree.n - 1, r->ready);
+    if (failed)
+        snprintf(again, sizeof again, ", %d failed and tried again", failed);
+    if (more > 0)
+        snprintf(rest, sizeof rest, " and %d more", more);
+    snprintf(line, sizeof line, "mpiexec_lite: starting: %d of %d hosts answer, %d ready%s%s%.255s%s",
+             r->connected, others, r->ready, again, *host ? "; waiting for " : "", host,
+             *host ? rest : "");
+    dprintf(STDERR_FILENO, "\r%.*s\033[K", columns() - 1, line);
     r->line_shown = true;
 }
 
@@ -142,6 +180,11 @@ static void refused(void *host, int position, const char *why)
     remotes_refuse(&((struct root *)host)->below, position, why);
 }
 
+static void munge_works(void *host)
+{
+    remotes_hold(&((struct root *)host)->below, false);
+}
+
 /* Once ranks run, it is those who start more that cannot. */
 static void no_munge(void *host, const char *why)
 {
@@ -159,8 +202,8 @@ static void log_callback(void *host, const char *text)
 }
 
 static const struct callback_ops callback_ops = {
-    .claim = claim, .accepted = accepted, .refused = refused, .broken = no_munge,
-    .log = log_callback,
+    .claim = claim, .accepted = accepted, .refused = refused, .works = munge_works,
+    .broken = no_munge, .log = log_callback,
 };
 
 static bool calls_back(const struct root *r)
@@ -182,6 +225,7 @@ int root_await_calls(struct root *r, int positions, struct err *e)
         return -1;
     r->below.args.connect = callback_addresses(r->callback);
     r->below.args.job = r->jobid;
+    remotes_hold(&r->below, !callback_works(r->callback));
     return 0;
 }
 

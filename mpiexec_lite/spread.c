@@ -56,10 +56,11 @@ static int add_program(const struct launch_options *o, struct strlist *out)
     return rc;
 }
 
-/* ssh and its like. */
-static int add_stream(const struct launch_options *o, const struct host *h, struct strlist *out)
+/* ssh and its like, with one more word of it or NULL. */
+static int add_stream(const struct launch_options *o, const struct host *h, const char *more,
+                      struct strlist *out)
 {
-    int rc = add_program(o, out);
+    int rc = add_program(o, out) | (more ? strlist_add(out, more) : 0);
 
     if (h->user)
         rc |= strlist_add(out, "-l") | strlist_add(out, h->user);
@@ -132,7 +133,7 @@ int spread_command(const struct launch_options *o, const struct host *h,
     } else if (call) {
         rc = add_call(o, h, program, call, out);
     } else {
-        rc = add_stream(o, h, out);
+        rc = add_stream(o, h, NULL, out);
         if (where != PROXY_STAGED)
             rc |= add_wrapper(o, out);
         if (where == PROXY_STAGED)
@@ -146,6 +147,12 @@ int spread_command(const struct launch_options *o, const struct host *h,
         err_set(e, ERR_NOMEM, "no memory for a command");
     buf_clear(&word);
     return rc < 0 ? -1 : 0;
+}
+
+int spread_terminal(const struct launch_options *o, const struct host *h, const char *command,
+                    struct strlist *out)
+{
+    return add_stream(o, h, "-tt", out) | strlist_add(out, command);
 }
 
 static bool has_one_of(const char *text, const char *const *words)

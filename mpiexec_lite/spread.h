@@ -37,6 +37,11 @@ int spread_command(const struct launch_options *o, const struct host *h,
                    enum proxy_where where, const char *path, const char *staging,
                    const struct spread_call *call, struct strlist *out, struct err *e);
 
+/* The words that run this command, as a shell has it, in a terminal on a host, with the launcher
+ * ssh.  0, or -1: no memory. */
+int spread_terminal(const struct launch_options *o, const struct host *h, const char *command,
+                    struct strlist *out);
+
 /* A word as sh, csh and fish all understand it.  -1: it has a line break. */
 int spread_quote(const char *word, struct buf *out);
 

@@ -110,7 +110,7 @@ _Noreturn void stack_helper_run(int fd, const pid_t *pids, size_t n, bool thread
     sigprocmask(SIG_SETMASK, &all, NULL);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || dup2(fd, 0) < 0)
         _exit(1);
-    prctl(PR_SET_NAME, "mpiexec-stack");
+    prctl(PR_SET_NAME, STACK_HELPER);
     close_range(1, ~0U, 0);
     setenv("DEBUGINFOD_URLS", "", 1);    /* no symbols from the network */
     dw = stack_dw_open();

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#define STACK_HELPER "mpiexec-stack"     /* as ps has it */
+
 /* What went wrong with one process. */
 struct stack_why { char text[160]; };
 

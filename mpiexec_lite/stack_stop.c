@@ -12,7 +12,7 @@
 #include <time.h>
 
 /* A thread that does not stop so soon sleeps in the kernel, on a file system perhaps. */
-enum { STOP_TRIES = 500 };
+enum { STOP_TRIES = 500, OTHERS_TRIES = 3000 };
 static const struct timespec TRY = { 0, 1000000 };
 
 /* A line of /proc/PID/status as a number, or 0; a letter as itself. */
@@ -82,12 +82,40 @@ static void explain(pid_t pid, int errnum, struct stack_why *why)
     }
 }
 
+/* Another of us, who looks for somebody else, has it for some milliseconds; longer only while that
+ * reads what names the first process's frames. */
+static bool is_ours(long tracer)
+{
+    char name[32];
+
+    tracer_name(tracer, name, sizeof name);
+    return !strcmp(name, STACK_HELPER);
+}
+
+static int seize(pid_t tid)
+{
+    bool free = false;
+
+    for (int i = 0; ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0; i++) {
+        long tracer = errno == EPERM ? status_of(tid, "TracerPid") : -1;
+
+        /* Nobody has it (any more): once more, as it may have been that. */
+        if (i == OTHERS_TRIES || tracer < 0 || (tracer ? !is_ours(tracer) : free)) {
+            errno = tracer < 0 ? errno : EPERM;
+            return -1;
+        }
+        free = !tracer;
+        nanosleep(&TRY, NULL);
+    }
+    return 0;
+}
+
 int stack_stop(pid_t pid, pid_t tid, struct stopped *out, struct stack_why *why)
 {
     int status;
 
     *out = (struct stopped){ .tid = tid };
-    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0 ||
+    if (seize(tid) < 0 ||
         ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) < 0) {
         explain(pid, errno, why);
         return -1;

@@ -233,12 +233,24 @@ static bool has_code(const struct registration *r, const struct event *ev)
     return !r->ncodes && !ev->non_default;
 }
 
+/* Whom it is about: what the launcher tells of a job, and of no process of it, is about the job. */
+static size_t affected_of(const struct event *ev, const pmix_proc_t **v)
+{
+    bool job = !ev->affected.n && ev->launcher && ev->source.rank == PMIX_RANK_WILDCARD;
+
+    *v = job ? &ev->source : ev->affected.v;
+    return job ? 1 : ev->affected.n;
+}
+
 /* An affected process may stand for many, too. */
 static bool is_about(const struct event *ev, const struct registration *r,
                      const struct place *who)
 {
-    for (size_t i = 0; i < ev->affected.n; i++) {
-        const pmix_proc_t *a = &ev->affected.v[i];
+    const pmix_proc_t *affected;
+    size_t n = affected_of(ev, &affected);
+
+    for (size_t i = 0; i < n; i++) {
+        const pmix_proc_t *a = &affected[i];
         struct place p = { a->nspace, a->rank, ev->at };
 
         for (size_t k = 0; k < r->affected.n; k++) {
@@ -249,7 +261,7 @@ static bool is_about(const struct event *ev, const struct registration *r,
                 return true;
         }
     }
-    return !ev->affected.n || !r->affected.n;
+    return !n || !r->affected.n;
 }
 
 bool event_wanted(const struct event *ev, const struct registration *r, const struct place *who)

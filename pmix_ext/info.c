@@ -192,16 +192,3 @@ pmix_status_t info_get(struct ext *x, const struct info_of *of, const char *key,
     value->type = status == PMIX_SUCCESS ? k->type : PMIX_UNDEF;
     return status;
 }
-
-pmix_status_t ext_info_get(struct ext *x, const char *nspace, pmix_rank_t rank, int viewer,
-                           const char *key, pmix_value_t *value)
-{
-    struct info_of of;
-
-    *value = (pmix_value_t){ .type = PMIX_UNDEF };
-    if (!info_of_job(x, nspace, &of))
-        return PMIX_ERR_INVALID_NAMESPACE;
-    of.rank = rank;
-    of.viewer = viewer;
-    return info_get(x, &of, key, value);
-}

@@ -41,11 +41,6 @@ void info_of_fact(const struct fact_job *job, struct info_of *out);
 pmix_status_t info_get(struct ext *x, const struct info_of *of, const char *key,
                        pmix_value_t *value);
 
-/* The same for a rank (PMIX_RANK_WILDCARD: the job) of a named job, asked by somebody on node
- * viewer. */
-pmix_status_t ext_info_get(struct ext *x, const char *nspace, pmix_rank_t rank, int viewer,
-                           const char *key, pmix_value_t *value);
-
 /* A row of the table of keys. */
 struct info_key {
     const char       *key;       /* NULL: the end */

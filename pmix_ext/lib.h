@@ -292,6 +292,7 @@ struct op {
     pmix_status_t     status;
     struct err        why;       /* the server's words where it has failed */
     bool              known;     /* nobody needs to be asked: the result is there */
+    unsigned          own;       /* lib_query.c: keys that the library answers itself, bits */
     bool              sent;      /* the reader has it until it is over */
     bool              over;
     pthread_cond_t    came;      /* over is true */

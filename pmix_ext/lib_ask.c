@@ -1,26 +1,12 @@
-/* lib_ask.c - query, log, control of jobs, allocations and monitoring; see lib.h */
+/* lib_ask.c - log, control of jobs, allocations and monitoring; see lib.h */
 #include "pmix_ext/lib.h"
 
-static const struct ask query_ask = { "pmix-query", "results", TAKES_LIST, PMIX_INFO, NULL };
 static const struct ask log_ask = { "pmix-log", NULL, TAKES_NOTHING, 0, NULL };
 static const struct ask control_ask = { "pmix-job-control", "results", TAKES_LIST, PMIX_INFO,
                                         NULL };
 static const struct ask alloc_ask = { "pmix-alloc", "results", TAKES_LIST, PMIX_INFO, NULL };
 static const struct ask monitor_ask = { "pmix-monitor", "results", TAKES_LIST, PMIX_INFO, NULL };
 static const struct ask heartbeat_ask = { "pmix-heartbeat", NULL, TAKES_NOTHING, 0, NULL };
-
-/* --- query ------------------------------------------------------------- */
-
-static struct op *query(pmix_query_t *queries, size_t n)
-{
-    struct op *op = op_new(&query_ask);
-
-    if (op && op->status == PMIX_SUCCESS && (!queries || !n))
-        op->status = PMIX_ERR_BAD_PARAM;
-    if (op)
-        op_array(op, "queries", PMIX_QUERY, queries, n);
-    return op;
-}
 
 /* Run an op whose result is infos, and free it. */
 static pmix_status_t take_infos(struct op *op, pmix_info_t **results, size_t *n)
@@ -47,22 +33,6 @@ static pmix_status_t post_infos(struct op *op, pmix_info_cbfunc_t cbfunc, void *
     if (op)
         op->cb.info = cbfunc;
     return op_post(op, deliver_info, cbdata);
-}
-
-pmix_status_t PMIx_Query_info(pmix_query_t queries[], size_t nqueries, pmix_info_t **results,
-                              size_t *nresults)
-{
-    if (!results || !nresults)
-        return PMIX_ERR_BAD_PARAM;
-    return take_infos(query(queries, nqueries), results, nresults);
-}
-
-pmix_status_t PMIx_Query_info_nb(pmix_query_t queries[], size_t nqueries,
-                                 pmix_info_cbfunc_t cbfunc, void *cbdata)
-{
-    if (!cbfunc)
-        return PMIX_ERR_BAD_PARAM;
-    return post_infos(query(queries, nqueries), cbfunc, cbdata);
 }
 
 /* --- log --------------------------------------------------------------- */

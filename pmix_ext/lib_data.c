@@ -339,6 +339,8 @@ static struct op *get(const pmix_proc_t *proc, const char *key, const pmix_info_
     if (!*op->proc.nspace)
         PMIX_LOAD_NSPACE(op->proc.nspace, op->link->me.nspace);
     op->key = key;
+    op->infos = infos;
+    op->ninfos = ninfo;
     if (op->status == PMIX_SUCCESS)
         take_at_hand(op, &op->proc, key);
     if (op->status == PMIX_SUCCESS)

@@ -4,7 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { PATIENCE = 2 };           /* seconds that the end of a tool waits for its server */
 
 /* --- reading ----------------------------------------------------------- */
 
@@ -209,9 +213,41 @@ void link_drop(struct link *l)
         free(l);
 }
 
-void link_close(struct link *l)
+static void *close_thread(void *client)
 {
     struct err e;
+
+    client_close(client, &e);
+    return NULL;
+}
+
+/* A tool says goodbye, but does not wait for long for a server that is stopped, or stuck: that
+ * sees the connection's end whenever it goes on. */
+static void part(struct client *c)
+{
+    struct timespec until;
+    pthread_t thread;
+    struct err e;
+
+    if (thread_start(&thread, close_thread, c) < 0) {
+        close_thread(c);
+        return;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += PATIENCE;
+    if (pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until) == 0)
+        return;
+    err_set(&e, ERR_OTHER, "the server does not answer");
+    pthread_mutex_lock(&c->lock);
+    client_break(c, &e);
+    if (c->fd >= 0)
+        shutdown(c->fd, SHUT_RDWR);
+    pthread_mutex_unlock(&c->lock);
+    pthread_join(thread, NULL);
+}
+
+void link_close(struct link *l)
+{
     struct link *x;
 
     pthread_mutex_lock(&lib.lock);
@@ -222,7 +258,10 @@ void link_close(struct link *l)
             break;
         }
     pthread_mutex_unlock(&lib.lock);
-    client_close(&l->client, &e);
+    if (l->rank)
+        close_thread(&l->client);
+    else
+        part(&l->client);
     if (l->extended)
         pthread_join(l->reader, NULL);
     link_drop(l);

@@ -250,6 +250,17 @@ static pmix_status_t find(struct link *l, const pmix_proc_t *proc, const char *k
                                                                    : PMIX_SUCCESS;
 }
 
+/* Infos that name another node or program than one's own: PMI-2 has no question for these. */
+static bool is_of_others(const struct op *op)
+{
+    static const char *const names[] = { PMIX_NODEID, PMIX_HOSTNAME, PMIX_APPNUM };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (attr_find(op->infos, op->ninfos, names[i]))
+            return true;
+    return attr_true(op->infos, op->ninfos, PMIX_SESSION_INFO);
+}
+
 pmix_status_t plain_get(struct op *op)
 {
     pmix_value_t *value = calloc(1, sizeof *value);
@@ -258,7 +269,7 @@ pmix_status_t plain_get(struct op *op)
 
     if (!value)
         return PMIX_ERR_NOMEM;
-    if (!PMIX_CHECK_NSPACE(op->proc.nspace, l->me.nspace))
+    if (!PMIX_CHECK_NSPACE(op->proc.nspace, l->me.nspace) || is_of_others(op))
         status = PMIX_ERR_NOT_SUPPORTED;
     else if (!strncmp(op->key, "pmix.", 5))
         status = plain_key(l, &op->proc, op->key, value);

@@ -123,13 +123,25 @@ static pmix_status_t get_debug_support(struct ext *x, const struct element *of,
     return give_buf(out, &text);
 }
 
-/* There are no process sets and groups here; so it can be said how many. */
+/* There are no groups here; so it can be said how many, and which. */
 static pmix_status_t get_none(struct ext *x, const struct element *of, pmix_value_t *out)
 {
     (void)x;
     (void)of;
     out->type = PMIX_SIZE;
     out->data.size = 0;
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t get_no_names(struct ext *x, const struct element *of, pmix_value_t *out)
+{
+    (void)x;
+    (void)of;
+    out->type = PMIX_DATA_ARRAY;
+    out->data.darray = calloc(1, sizeof *out->data.darray);
+    if (!out->data.darray)
+        return PMIX_ERR_NOMEM;
+    out->data.darray->type = PMIX_STRING;
     return PMIX_SUCCESS;
 }
 
@@ -173,6 +185,14 @@ static pmix_status_t get_job_status(struct ext *x, const struct element *of, pmi
     out->type = PMIX_STATUS;
     out->data.status = of->job->job.status;
     return PMIX_SUCCESS;
+}
+
+static pmix_status_t get_nodes(struct ext *x, const struct element *of, pmix_value_t *out)
+{
+    struct info_of what;
+
+    info_of_fact(&of->job->job, &what);
+    return info_get(x, &what, PMIX_NODE_LIST, out);
 }
 
 static pmix_status_t get_remaining(struct ext *x, const struct element *of, pmix_value_t *out)
@@ -538,6 +558,9 @@ const struct query_key query_keys[] = {
     { PMIX_QUERY_PSET_MEMBERSHIP, RANKS(PMIX_PROC, Q_PSET, add_member), .all_jobs = true,
       .check = query_pset_check },
     { PMIX_QUERY_NUM_GROUPS, ONCE(PMIX_SIZE, 0, get_none) },
+    { PMIX_QUERY_GROUP_NAMES, ONCE(PMIX_DATA_ARRAY, 0, get_no_names) },
+    { PMIX_QUERY_RESOLVE_PEERS, RANKS(PMIX_PROC, 0, add_proc), .local = true, .all_jobs = true },
+    { PMIX_QUERY_RESOLVE_NODE, ONCE(PMIX_STRING, Q_NSPACE, get_nodes) },
     { LITE_PROC_STATS, RANKS(PMIX_PROC_STATS, 0, add_stats), .survey = true, .what = FACT_USAGE },
     { LITE_PROC_STACKS, RANKS(PMIX_INFO, 0, add_stack), .survey = true, .what = FACT_STACKS },
     { LITE_THREAD_STACKS, RANKS(PMIX_INFO, 0, add_stacks), .survey = true,

@@ -187,6 +187,10 @@ static pmix_status_t read_one(struct ext *x, struct selection *sel, const pmix_i
                 info->value.type, q->type);
         return PMIX_ERR_TYPE_MISMATCH;
     }
+    if (q->bit == Q_TIMEOUT && info->value.data.integer < 0) {
+        err_set(e, ERR_INVALID_VAL, PMIX_TIMEOUT ": %d seconds", info->value.data.integer);
+        return PMIX_ERR_BAD_PARAM;
+    }
     if (q->type == PMIX_BOOL && !info->value.data.flag)
         return PMIX_SUCCESS;
     sel->given |= q->bit;

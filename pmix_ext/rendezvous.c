@@ -352,4 +352,5 @@ void rendezvous_tidy(void)
 
     rendezvous_list(false, NULL, &list, NULL);
     free(list);
+    rundir_tidy();
 }

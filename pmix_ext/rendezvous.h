@@ -53,7 +53,7 @@ void rendezvous_take_back(const char *file, pid_t pid);
 /* Remove the entry and socket of a launcher on this host that has ended. */
 void rendezvous_sweep(pid_t pid);
 /* Remove the entries and sockets of our own launchers on this host that were killed together
- * with whoever would have swept. */
+ * with whoever would have swept; and their private folders (rundir.h). */
 void rendezvous_tidy(void);
 /* Its process lives, and is still the same. */
 bool rendezvous_lives(const struct rendezvous *r);

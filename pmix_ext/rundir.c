@@ -4,12 +4,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PRIVATE "pmi2_link-"           /* names of private folders begin so, and with a pid */
@@ -84,7 +86,9 @@ int rundir_private(char *path, size_t size, struct err *e)
     return err_set(e, ERR_OTHER, "no folder for a socket: %s", strerror(errno));
 }
 
-static void sweep(const char *base, const char *prefix)
+/* Remove the private folders in base whose name begins so and that pass (NULL: all). */
+static void sweep(const char *base, const char *prefix,
+                  bool (*pass)(const char *name, const char *path, const char *socket))
 {
     char path[PATH_MAX], socket[PATH_MAX + 8];
     DIR *dir = opendir(base);
@@ -97,11 +101,44 @@ static void sweep(const char *base, const char *prefix)
         if (!rundir_is_safe(path, false))       /* anybody can make one in /tmp, or a link */
             continue;
         snprintf(socket, sizeof socket, "%s/socket", path);
+        if (pass && !pass(d->d_name, path, socket))
+            continue;
         unlink(socket);
         rmdir(path);
     }
     if (dir)
         closedir(dir);
+}
+
+/* Nobody listens at this socket, as its process is gone. */
+static bool is_refused(const char *path)
+{
+    struct sockaddr_un to = { .sun_family = AF_UNIX };
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool refused = false;
+
+    if (fd >= 0 && strlen(path) < sizeof to.sun_path) {
+        memcpy(to.sun_path, path, strlen(path) + 1);
+        refused = connect(fd, (struct sockaddr *)&to, sizeof to) < 0 && errno == ECONNREFUSED;
+    }
+    if (fd >= 0)
+        close(fd);
+    return refused;
+}
+
+/* The process in the name is gone.  It may be one of another container that has the folder
+ * too, so what it listens at must be dead as well; or was never there in all that time. */
+static bool is_stale(const char *name, const char *path, const char *socket)
+{
+    enum { MINUTE = 60 };
+    long pid = strtol(name + strlen(PRIVATE), NULL, 10);
+    struct stat st;
+
+    if (pid < 1 || pid > INT_MAX || kill((pid_t)pid, 0) == 0 || errno != ESRCH)
+        return false;
+    if (lstat(socket, &st) == 0)
+        return S_ISSOCK(st.st_mode) && is_refused(socket);
+    return lstat(path, &st) == 0 && st.st_mtime < time(NULL) - MINUTE;
 }
 
 void rundir_sweep(pid_t pid)
@@ -111,7 +148,18 @@ void rundir_sweep(pid_t pid)
     snprintf(prefix, sizeof prefix, PRIVATE "%d-", (int)pid);
     for (int i = 0; i < 3; i++)
         if (private_base(i, base, sizeof base))
-            sweep(base, prefix);
+            sweep(base, prefix, NULL);
+}
+
+void rundir_tidy(void)
+{
+    char base[RUNDIR_PATH];
+
+    for (int i = 0; i < 3; i++)
+        if (private_base(i, base, sizeof base)) {
+            sweep(base, PRIVATE, is_stale);
+            return;
+        }
 }
 
 int rundir_make(bool system, char *path, size_t size, struct err *e)

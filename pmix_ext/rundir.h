@@ -27,6 +27,9 @@ int  rundir_make(bool system, char *path, size_t size, struct err *e);
 int  rundir_private(char *path, size_t size, struct err *e);
 /* Remove such folders of this process, which was killed. */
 void rundir_sweep(pid_t pid);
+/* Remove such folders of processes that are gone, with whoever would have swept.  Looks where
+ * rundir_private would make one now. */
+void rundir_tidy(void);
 /* A folder that belongs to us, with this mode, made if it is not there; one that is there
  * must be ours and may have less.  0, or -1 and e. */
 int  rundir_check(const char *path, mode_t mode, struct err *e);

@@ -154,6 +154,8 @@ void part_forget(struct session *s);
 bool         value_is_long(const struct request *rq, const struct datum *d);
 enum outcome reply_long(struct request *rq, bool parked, struct job *j, const char *key,
                         const struct datum *d, struct err *e);
+/* The same by the text of what is told of a job, which is copied. */
+enum outcome reply_long_text(struct request *rq, const struct buf *text, struct err *e);
 /* serve_push.c */
 void push_job_gone(struct ext *x, const struct job *j);
 /* Its stdin, if it has one to be pushed, ends with that connection, or (NULL) now. */

@@ -24,6 +24,9 @@ struct getting {                         /* what somebody wants */
     bool         immediate, optional;
     int          wait;                   /* PMIX_WAIT: for a later commit as well */
     pmix_scope_t scope;
+    bool         of_session, of_job, of_app, of_node;    /* of a reserved key: which realm */
+    uint32_t     node, app;              /* and whose there; UINT32_MAX: not said */
+    const char  *host;                   /* likewise; borrowed while it is read; or NULL */
 };
 
 struct get_wait {
@@ -214,6 +217,13 @@ static const struct directive_rule get_rules[] = {
     DIRECTIVE(PMIX_OPTIONAL, PMIX_BOOL, struct getting, optional),
     DIRECTIVE(PMIX_WAIT, PMIX_INT, struct getting, wait),
     DIRECTIVE(PMIX_DATA_SCOPE, PMIX_SCOPE, struct getting, scope),
+    DIRECTIVE(PMIX_SESSION_INFO, PMIX_BOOL, struct getting, of_session),
+    DIRECTIVE(PMIX_JOB_INFO, PMIX_BOOL, struct getting, of_job),
+    DIRECTIVE(PMIX_APP_INFO, PMIX_BOOL, struct getting, of_app),
+    DIRECTIVE(PMIX_NODE_INFO, PMIX_BOOL, struct getting, of_node),
+    DIRECTIVE(PMIX_NODEID, PMIX_UINT32, struct getting, node),
+    DIRECTIVE(PMIX_HOSTNAME, PMIX_STRING, struct getting, host),
+    DIRECTIVE(PMIX_APPNUM, PMIX_UINT32, struct getting, app),
     DIRECTIVE_KNOWN(PMIX_GET_REFRESH_CACHE, PMIX_BOOL),      /* there is no cache */
     DIRECTIVE_KNOWN(PMIX_GET_STATIC_VALUES, PMIX_BOOL),      /* of the library */
     DIRECTIVE_KNOWN(PMIX_GET_POINTER_VALUES, PMIX_BOOL),
@@ -286,6 +296,7 @@ static enum outcome wait_for(struct request *rq, const struct getting *g, struct
     w->ext = x;
     w->want = *g;
     w->want.key = key;
+    w->want.host = NULL;                 /* what is waited for is no reserved key's */
     waiters_init(&w->waiters);
     TAILQ_INSERT_TAIL(&x->gets, w, in_ext);
     if (g->timeout && !after_start(&w->timer, x, g->timeout, time_out, w)) {
@@ -298,6 +309,52 @@ static enum outcome wait_for(struct request *rq, const struct getting *g, struct
     return ext_refuse(rq, PMIX_ERR_OUT_OF_RESOURCE);
 }
 
+static enum info_realm realm_of(const struct getting *g)
+{
+    return g->of_node ? INFO_NODE : g->of_app ? INFO_APP : g->of_job ? INFO_JOB
+         : g->of_session ? INFO_SESSION : INFO_REALMS;
+}
+
+/* The node that is named; -1: none is.  False: there is no such. */
+static bool find_node(struct ext *x, const struct getting *g, int *node)
+{
+    struct fact_node found;
+
+    *node = g->host ? info_node_named(x, g->host) : -1;
+    if (g->host || g->node == UINT32_MAX)
+        return !g->host || *node >= 0;
+    *node = g->node > INT32_MAX ? -1 : (int)g->node;
+    return *node >= 0 && x->ops.facts->node(x->host, *node, &found);
+}
+
+/* The program that is named; of who asks for one and names none, its own; -1: neither. */
+static int find_app(struct ext *x, const struct getting *g, const struct info_of *of)
+{
+    struct fact_app app;
+
+    if (g->app != UINT32_MAX)
+        return g->app > INT32_MAX ? INT32_MAX : (int)g->app;
+    return g->of_app && !g->by.tool && !strcmp(g->by.nspace, g->job->id) &&
+           g->rank >= (pmix_rank_t)g->job->size ? info_app_of(x, &of->job, g->by.rank, &app) : -1;
+}
+
+/* What a key of info.h says of what is meant. */
+static pmix_status_t look_up(struct ext *x, const struct getting *g, pmix_value_t *v)
+{
+    struct info_of of;
+
+    *v = (pmix_value_t){ .type = PMIX_UNDEF };
+    if (!info_of_job(x, g->job->id, &of))
+        return PMIX_ERR_INVALID_NAMESPACE;
+    of.rank = g->rank;
+    of.viewer = g->at;
+    of.realm = realm_of(g);
+    if (!find_node(x, g, &of.node))
+        return PMIX_ERR_NOT_FOUND;
+    of.app = find_app(x, g, &of);
+    return info_get(x, &of, g->key, v);
+}
+
 /* The job's own, which the standard reserves "pmix." for, and what set-up providers have said
  * of it, under any key. */
 static enum outcome get_of_job(struct request *rq, const struct getting *g, const char *unknown,
@@ -305,7 +362,7 @@ static enum outcome get_of_job(struct request *rq, const struct getting *g, cons
 {
     struct ext *x = ext_of(rq);
     pmix_value_t v;
-    pmix_status_t status = ext_info_get(x, g->job->id, g->rank, g->at, g->key, &v);
+    pmix_status_t status = look_up(x, g, &v);
     int bad;
 
     if (status != PMIX_SUCCESS)
@@ -315,6 +372,8 @@ static enum outcome get_of_job(struct request *rq, const struct getting *g, cons
     value_clear(PMIX_VALUE, &v);
     if (bad)
         return ext_refuse(rq, PMIX_ERR_NOMEM);
+    if (value_is_long(rq, &(struct datum){ .text = buf_bytes(&x->text), .len = x->text.len }))
+        return reply_long_text(rq, &x->text, e);
     reply_text(rq, GET_VALUE_OUT, buf_bytes(&x->text), x->text.len);
     return REPLY;
 }
@@ -346,7 +405,8 @@ static enum outcome get(struct request *rq, struct getting *g, struct err *e)
 enum outcome ext_get(struct request *rq, struct err *e)
 {
     const struct value *arg = rq->arg;
-    struct getting g = { .rank = PMIX_RANK_UNDEF, .key = arg[GET_KEY].s };
+    struct getting g = { .rank = PMIX_RANK_UNDEF, .key = arg[GET_KEY].s, .node = UINT32_MAX,
+                         .app = UINT32_MAX };
     struct session *s = session_of(rq, e);
     struct infos infos = { 0 };
     pmix_status_t status;

@@ -1,6 +1,6 @@
 /* serve_long.c - the answer to pmix-get where the value is too long for one reply: its text in
- * pieces, an array of strings that goes in parts.  The value stays where it is, and is looked
- * up for each part. */
+ * pieces, an array of strings that goes in parts.  A rank's value stays where it is, and is looked
+ * up for each part; what is told of a job is made once, and kept until the last of them. */
 #include "pmix_ext/serve.h"
 
 #include "pmix_ext/data.h"
@@ -15,7 +15,8 @@ struct long_value {                      /* the cursor */
     struct server *server;
     char           nspace[LIMIT_JOBID];
     int            rank;
-    char          *key;                  /* owned */
+    char          *key;                  /* owned; NULL: it is no rank's value, but: */
+    struct buf     made;                 /* owned: the whole */
     unsigned       serial;               /* of the value; another one is not mixed with it */
     size_t         at;                   /* bytes that have been sent */
     struct buf     piece;                /* owned: scratch */
@@ -23,9 +24,15 @@ struct long_value {                      /* the cursor */
 
 static bool look_up(const struct long_value *v, struct datum *d)
 {
-    const struct job *j = job_named(v->server, v->nspace);
-    const struct ext_job *kept = j ? j->layer : NULL;
+    const struct ext_job *kept;
+    const struct job *j;
 
+    if (!v->key) {
+        *d = (struct datum){ .text = buf_bytes(&v->made), .len = v->made.len };
+        return true;
+    }
+    j = job_named(v->server, v->nspace);
+    kept = j ? j->layer : NULL;
     return kept && kept->data && data_get(kept->data, v->rank, v->key, d) &&
            d->serial == v->serial;
 }
@@ -68,6 +75,7 @@ static void free_cursor(void *cursor)
 
     free(v->key);
     buf_clear(&v->piece);
+    buf_clear(&v->made);
     free(v);
 }
 
@@ -106,6 +114,25 @@ enum outcome reply_long(struct request *rq, bool parked, struct job *j, const ch
     v->serial = d->serial;
     o = parked ? parts_take(rq, GET_PIECES_OUT, &ops, v, &p, e)
                : parts_new(rq, GET_PIECES_OUT, &ops, v, &p, e);
+    if (o == PARKED)
+        parts_go(p);
+    return o;
+}
+
+enum outcome reply_long_text(struct request *rq, const struct buf *text, struct err *e)
+{
+    struct long_value *v = calloc(1, sizeof *v);
+    struct parts *p;
+    enum outcome o;
+
+    if (v)
+        buf_add(&v->made, buf_bytes(text), text->len);
+    if (!v || v->made.failed) {
+        if (v)
+            free_cursor(v);
+        return ext_fail(rq, e, PMIX_ERR_NOMEM, "no memory for a value");
+    }
+    o = parts_new(rq, GET_PIECES_OUT, &ops, v, &p, e);
     if (o == PARKED)
         parts_go(p);
     return o;

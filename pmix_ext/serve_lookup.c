@@ -269,8 +269,13 @@ static pmix_status_t take_options(struct lookup *l, const struct infos *infos,
 
     if (status != PMIX_SUCCESS)
         return status;
-    if (o.wait < NOT_WAITING || o.timeout < 0 || o.timeout > NAME_TIMEOUT_MAX) {
-        err_set(e, ERR_INVALID_VAL, "infos: a number below 0, or too large");
+    if (o.wait < NOT_WAITING) {
+        err_set(e, ERR_INVALID_VAL, "infos: " PMIX_WAIT ": %d names", o.wait);
+        return PMIX_ERR_BAD_PARAM;
+    }
+    if (o.timeout < 0 || o.timeout > NAME_TIMEOUT_MAX) {
+        err_set(e, ERR_INVALID_VAL, "infos: " PMIX_TIMEOUT ": %d seconds, want 0 to %d", o.timeout,
+                NAME_TIMEOUT_MAX);
         return PMIX_ERR_BAD_PARAM;
     }
     l->wait = o.wait != NOT_WAITING;

@@ -279,7 +279,7 @@ int tool_read(struct tool *t, int argc, char **argv)
     if (!t->command)
         return unknown_command(*argv);
     if (t->command->flags & TOOL_WORDS)
-        strcpy(own.shorts, "+:");
+        memcpy(own.shorts, "+:", sizeof "+:");
     spell(&own, t->command->options);
     spell(&own, tool_common);
     status = read_options(t, &own, argc, argv);

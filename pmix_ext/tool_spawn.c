@@ -350,7 +350,7 @@ static void run_launcher(char **words)
     char *slash = n > 0 && n < (ssize_t)sizeof path ? memrchr(path, '/', (size_t)n) : NULL;
 
     if (slash && path + sizeof path - slash > (ptrdiff_t)strlen(LAUNCHER) + 1) {
-        strcpy(slash + 1, LAUNCHER);
+        memcpy(slash + 1, LAUNCHER, sizeof LAUNCHER);
         execv(path, words);
     }
     execvp(LAUNCHER, words);

@@ -51,6 +51,15 @@ static int put_list(const struct type *t, char **list, struct out *o)
     return put_elements(t, list, n, o);
 }
 
+/* Its name, and what comes behind it.  (No buf_printf: events are written for every job.) */
+static void put_name(const struct type *t, const char *behind, struct out *o)
+{
+    buf_str(o->buf, "\"type\":\"");
+    buf_str(o->buf, t->name);
+    buf_str(o->buf, "\",");
+    buf_str(o->buf, behind);
+}
+
 /* The members of a value, without the braces. */
 static int put_members(const pmix_value_t *v, struct out *o)
 {
@@ -63,7 +72,7 @@ static int put_members(const pmix_value_t *v, struct out *o)
         return err_set(o->e, ERR_INVALID_VAL, ".type: %s is for arrays only", t->name);
     if (open_one(o) < 0)
         return -1;
-    buf_printf(o->buf, "\"type\":\"%s\",\"value\":", t->name);
+    put_name(t, "\"value\":", o);
     from = value_place(t, v);
     if (from ? put(t, from, o) : put_null(t, from, o))
         return value_at(o->e, ".value");
@@ -88,7 +97,8 @@ static int put_array(const pmix_data_array_t *a, struct out *o)
         return err_set(o->e, ERR_INVALID_VAL, ".type: there is no type %d", a->type);
     if (open_one(o) < 0)
         return -1;
-    buf_printf(o->buf, "{\"type\":\"%s\",\"array\":", t->name);
+    buf_char(o->buf, '{');
+    put_name(t, "\"array\":", o);
     if (put_elements(t, a->array, a->size, o) < 0)
         return value_at(o->e, ".array");
     buf_char(o->buf, '}');

@@ -67,10 +67,13 @@ static int put_rank(const struct type *t, const void *from, struct out *o)
     uint64_t n = load_uint(from, t->size);
     const char *word = type_word(t, (int64_t)n);
 
-    if (word)
-        buf_printf(o->buf, "\"%s\"", word);
-    else
+    if (!word) {
         add_number(o->buf, false, n);
+        return 0;
+    }
+    buf_char(o->buf, '"');
+    buf_str(o->buf, word);
+    buf_char(o->buf, '"');
     return 0;
 }
 

@@ -11,7 +11,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "sys"))
 
 from lib import *                                       # noqa: E402
-from pmixlib import Ranks, good, query                  # noqa: E402
+from pmixlib import Ranks, good, lean, query            # noqa: E402
 from pmixlib import tools_socket                        # noqa: E402
 
 # One that says as much as it comes to, whole frames or half of one, and is gone.
@@ -63,7 +63,7 @@ def wave(path, numbers, most=24):
 
 def storm(n, say=print):
     """n tools against a job of two ranks that puts, fences and gets all the while."""
-    ranks = Ranks("-n", 2)
+    ranks = Ranks("-n", 2, env=lean())
     path, root = tools_socket(ranks.job.pid), ranks.job.root()
     wave(path, range(n // 4))                            # what it keeps for later it has now
     before, memory = settled(root), resident(root)

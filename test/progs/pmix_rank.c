@@ -325,9 +325,16 @@ static void refused(void)
     pmix_status_t code = -3001;
     pmix_byte_object_t bytes = { (char *)"x", 1 };
     pmix_proc_t *procs, two[2] = { me, job };
-    struct waiter w = WAITER;
+    struct waiter w = WAITER, answered = WAITER;
+    pmix_value_t *got;
+    uint32_t node = 0;
     size_t n;
 
+    PMIX_INFO_LOAD(&info, PMIX_NODEID, &node, PMIX_UINT32);      /* not the own node's answer */
+    SAME(PMIx_Get(&job, PMIX_LOCAL_SIZE, &info, 1, &got), PMIX_ERR_NOT_SUPPORTED);
+    SAME(PMIx_Get_nb(&job, PMIX_LOCAL_SIZE, &info, 1, on_value, &answered), PMIX_SUCCESS);
+    SAME(await(&answered, 1), PMIX_ERR_NOT_SUPPORTED);
+    PMIX_INFO_DESTRUCT(&info);
     app.cmd = (char *)"true";
     app.maxprocs = 1;
     PMIX_INFO_LOAD(&info, PMIX_LOG_STDERR, "x", PMIX_STRING);

@@ -625,6 +625,38 @@ def _():
     same(remains(), [], "what is left in the runtime folder")
 
 
+@test("launcher and guard are killed while one waits for a caller: the next launcher removes what is left")
+def _():
+    s = Server()
+    job, name = hold(s.options())
+    r = s.line().good(f"introduce;job={name};")
+    job_root = job.root()
+    for signo in signal.SIGSTOP, signal.SIGKILL:         # so that neither sees the other go
+        for pid in job.pid, job_root:
+            os.kill(pid, signo)
+    folder = os.path.dirname(r["path"])
+    job.popen.stdin.close()
+    job.popen.wait(LIMIT)
+    wait_for(lambda: not os.path.exists(f"/proc/{job_root}"), "they are gone")
+    need(os.path.exists(folder), "the folder is left")
+    live = f"{runtime()}/pmi2_link-999999999-alive"
+    os.mkdir(live, 0o700)
+    listens = socket.socket(socket.AF_UNIX)
+    listens.bind(f"{live}/socket")
+    listens.listen()
+    new = f"{runtime()}/pmi2_link-999999998-new"
+    os.mkdir(new, 0o700)
+    again = hold(s.options())[0]
+    wait_for(lambda: not os.path.exists(folder), "the folder is gone")
+    release(again)
+    need(os.path.exists(f"{live}/socket") and os.path.exists(new),
+         "what somebody listens at, of another container perhaps, and what is being made stay")
+    os.utime(new, (0, 0))
+    again = hold(s.options())[0]
+    wait_for(lambda: not os.path.exists(new), "what was never finished is gone, too")
+    release(again)
+
+
 CALLER = """
     c = Client(2)
     c.put("k", "v"); c.fence()

@@ -427,8 +427,7 @@ def words():
 
 def compile_daemon(source, program):
     """Sanitized as the library is, or that would not load."""
-    library = subprocess.run(["nm", "-D", f"{B}/lib/libpmix_ext.so.0"], stdout=subprocess.PIPE, check=True).stdout
-    more = ["-fsanitize=address,undefined"] if b"__asan" in library else []
+    more = ["-fsanitize=address,undefined"] if is_sanitized() else []
     subprocess.run(["gcc", *more, "-std=c17", "-Wall", "-Werror", "-D_GNU_SOURCE", f"-I{ROOT}/pmix_ext", f"-I{ROOT}", source,
                     "-o", program, f"-L{B}/lib", "-lpmix_ext", f"-Wl,-rpath,{os.path.realpath(B)}/lib"], check=True)
 

@@ -441,6 +441,24 @@ def launcher_killed(bed, whom, mode, options):
     same(r.status, 255 if whom == "root" else 137, f"status of {r}")
 
 
+@points([(f"{row}: killall -KILL {name}, on node{node}; wrappers' children and daemons of ranks",
+          name, node, status) for row, name, node, status in
+         (("row 18", "mpiexec_lite", 0, 137), ("row 16", "pmi2_proxy", 2, 255))])
+def killed_by_name(bed, name, node, status):
+    job = start(bed, "-n", 4, *SH, "trap '' TERM INT HUP; setsid sleep 60 & sleep 60 & echo ready; "
+                "sleep 60; true")
+    job.wait_text("ready", 4)
+    pids = [p.pid for p in bed.processes(node)
+            if lib.proc_bytes(p.pid, "comm").decode().strip() == name]
+    need(pids, "a process of this name")
+    since = time.monotonic()
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    r = finish(job, since, bound=5, what=f"{len(pids)} {name} of node{node} SIGKILLed")
+    same(r.status, status, f"status of {r}")
+
+
 @point("row 18: front SIGKILLed at any moment of the start, flat and in a chain")
 def launcher_killed_early(bed):
     for i in range(10):

@@ -10,9 +10,13 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from trial import *                                     # noqa: E402
 import ast                                              # noqa: E402
 import contextlib                                       # noqa: E402
+import fcntl                                            # noqa: E402
 import json                                             # noqa: E402
+import pty                                              # noqa: E402
 import re                                               # noqa: E402
 import signal                                           # noqa: E402
+import struct                                           # noqa: E402
+import termios                                          # noqa: E402
 import time                                             # noqa: E402
 
 SIZE = 8
@@ -405,6 +409,125 @@ def rc_swallows(bed, user, rc, text):
                bound=8, what=f"{rc} reads all of stdin")
     one_message(r, 255, r"node[1-7]")
     need(b"started" not in r.out, "no rank was started", repr(r))
+
+
+@points([(f"{rc} that {name}: told, nothing left", user, rc, text, pattern)
+         for name, user, rc, text, pattern in (
+    ("ends the shell", "root", ".bashrc", "[ $(hostname) != node3 ] || exit 3\n",
+     r"node3: the login by ssh ended \(exit 3\) before pmi2_proxy answered"),
+    ("becomes another program, which ends well", "csher", ".cshrc",
+     "if (`hostname` == node3) exec true\n",
+     r"node3: the login by ssh ended \(exit 0\) before pmi2_proxy answered"),
+    ("prints 70 KB", "fisher", ".config/fish/config.fish",
+     "test (hostname) = node3; and head -c 70000 /dev/zero | tr '\\0' y\n",
+     "node3: it prints more than 64 KiB before the proxy answers"))])
+def rc_fails(bed, user, rc, text, pattern):
+    bed.rc(user, rc, text)
+    r = finish(start(bed, "-n", 8, *SH, "echo started", user=user), bound=5, what=rc)
+    one_message(r, 255, pattern)
+    need(b"started" not in r.out, "no rank was started", repr(r))
+
+
+@point("progress on a terminal: how many answer, and who is waited for; none of it elsewhere")
+def progress(bed):
+    go = bed.path("go")
+    slow = bed.write("slow", f"#!/bin/sh\ncase \"$*\" in *'-- node5 '*) until [ -e {go} ]; do "
+                     'sleep 0.1; done ;; esac\nexec ssh "$@"\n', 0o755)
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
+    job = start(bed, "-launcher-exec", slow, "-n", 8, *SH, "echo started", stderr=theirs)
+    os.close(theirs)
+    seen = b""
+    while b"waiting for node5\x1b" not in seen:
+        seen += os.read(ours, 4096)
+    need(b"\rmpiexec_lite: starting: 6 of 7 hosts answer, 6 ready; waiting for node5\x1b[K" in seen,
+         "the line", seen)
+    fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 30, 0, 0))
+    while b"\rmpiexec_lite: starting: 6 of \x1b" not in seen:      # it never wraps
+        seen += os.read(ours, 4096)
+    open(go, "w").close()
+    r = finish(job)
+    same((r.status, r.lines), (0, ["started"] * 8), f"end of {r}")
+    with contextlib.suppress(OSError):           # the end of a terminal
+        while piece := os.read(ours, 4096):
+            seen += piece
+    need(seen.endswith(b"\r\x1b[K"), "the line is taken back", seen)
+    os.close(ours)
+    os.unlink(go)
+    r = finish(start(bed, "-launcher-exec", bed.write("slow", '#!/bin/sh\nsleep 1.5\n'
+                                                      'exec ssh "$@"\n', 0o755), "-n", 2,
+                     *SH, "echo started", hosts=["node1", "node2"]))
+    same((r.status, r.lines, r.err), (0, ["started"] * 2, b""), f"end of {r}")
+
+
+# --- no pmi2_proxy there ------------------------------------------------------------------------
+
+@contextlib.contextmanager
+def alone(bed, user="root"):
+    """A launcher and its pmi2_proxy in a folder that node0 alone has: a job's words before its
+    options."""
+    folder = "/tmp/alone"
+    bed.run(0, ["sh", "-c", f"mkdir {folder} && cp {bed.launcher} {bed.path('bin/pmi2_proxy')} "
+                            f"{folder}"])
+    try:
+        yield folder + "/mpiexec_lite"
+    finally:
+        bed.run(0, ["rm", "-r", folder])
+
+
+def staged(bed, launcher, *words, user="root", hosts=()):
+    job = bed.popen(0, [launcher, "-f", bed.hosts(*hosts), *words], user=user)
+    job.bed = bed
+    return job
+
+
+@point("a host without pmi2_proxy: named, with where it was looked for and what to do")
+def proxy_missing(bed):
+    with alone(bed) as launcher:
+        r = finish(staged(bed, launcher, "-n", 8, *SH, "echo started"), clean=False)
+    one_message(r, 255, "node[1-7]: pmi2_proxy was not found there: looked for "
+                "/tmp/alone/pmi2_proxy and in PATH .*-proxy PATH or -stage-proxy")
+    need(b"started" not in r.out and not r.left, "nothing was started, nothing is left", repr(r))
+
+
+@points([(f"-stage-proxy: hosts without pmi2_proxy; {name}", user, options) for name, user, options
+         in (("sh", "tester", []), ("csh", "csher", []), ("fish", "fisher", []),
+             ("a tree", "root", ["-tree-width", 3, "-flat-hosts", 1]))])
+def stage(bed, user, options):
+    def folders():
+        return [f"{n.name}: {line}" for n in bed.nodes[1:] for line in bed.run(
+            n.number, ["find", "/tmp", "/dev/shm", "/run", "-type", "d", "-name",
+                       "pmi2_proxy.??????"]).stdout.decode().splitlines()]
+
+    with alone(bed) as launcher:
+        job = staged(bed, launcher, "-stage-proxy", *options, "-n", 8, *SH, "echo ready; sleep 1",
+                     user=user)
+        job.wait_text("ready", 8)
+        same(folders(), [], "a proxy that runs removes its folder")
+        r = finish(job, clean=False)
+        same((r.status, r.err, r.left), (0, b"", []), f"end of {r}")
+
+
+@points([(f"-stage-proxy: it cannot be put on a host: {name}", mount, pattern)
+         for name, mount, pattern in (
+    ("disk full", "size=64k", "No space left"), ("nothing is executed there", "noexec", "denied"),
+    ("no such folder", None, "No such file"))])
+def stage_fails(bed, mount, pattern):
+    place = "/dev/shm/small" if mount else "/no/such"
+    if mount:
+        bed.run(3, ["sh", "-c", f"mkdir -p {place} && mount -t tmpfs -o {mount} none {place}"])
+    bed.rc("root", ".bashrc", f"[ $(hostname) != node3 ] || export TMPDIR={place}\n")
+    try:
+        with alone(bed) as launcher:
+            r = finish(staged(bed, launcher, "-stage-proxy", "-n", 8, *SH, "echo started"),
+                       clean=False)
+        one_message(r, 255, "node3: -stage-proxy: pmi2_proxy could not be put there, or not run",
+                    pattern)
+        need(b"started" not in r.out and not r.left, "nothing was started", repr(r))
+        if mount:
+            same(bed.run(3, ["ls", "-A", place]).stdout, b"", "what is left there")
+    finally:
+        bed.run(3, ["umount", place])
 
 
 @point("a remote user by the host file")

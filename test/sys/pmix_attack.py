@@ -45,7 +45,7 @@ def waiting_tool():
 
 @test("a rank of another node with as many: refused, the rest is answered, memory stays")
 def waiting_rank():
-    ranks = Ranks("-hosts", "a,b,c", "-launcher", "fork", "-n", 3)
+    ranks = Ranks("-hosts", "a,b,c", "-launcher", "fork", "-n", 3, env=lean())
     root, far = ranks.job.root(), ranks[2]
     before = memory(root)
     sent = [wait_in_vain(far, ranks) for _ in range(OPEN)]

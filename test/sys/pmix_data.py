@@ -2,6 +2,7 @@
 """pmix-put, -commit, -get, -fence, -publish, -lookup, -unpublish: data between ranks of one
 node and over a tree of hosts, of ranks of all wires, and of tools."""
 
+import json
 import os
 import subprocess
 import time
@@ -270,6 +271,99 @@ class Pmi1:
         self.rank.sock.sendall(text.encode() + b"\n")
         line, _, v = self.line().partition(" value=")
         return dict(w.partition("=")[::2] for w in line.split()) | ({"value": v} if v else {})
+
+
+# --- reserved keys of a realm ------------------------------------------------------------
+
+NODE_OF, APP_OF, JOB_OF, SESSION_OF = (flag(f"pmix.{x}.info") for x in ("node", "app", "job", "ssn"))
+
+
+def node(n):
+    return info("pmix.nodeid", "UINT32", n)
+
+
+def host(name):
+    return info("pmix.hname", "STRING", name)
+
+
+def appnum(n):
+    return info("pmix.appnum", "UINT32", n)
+
+
+@rows([(f"R10-27: a get of a key of the node, program, job or session that its infos name{where}", options)
+       for where, options in ((", flat", ["-tree-width", "0"]),
+                              (", a chain of hosts", ["-flat-hosts", "1", "-tree-width", "1"]))])
+def realms(options):
+    ranks = Ranks("-launcher", "fork", "-hosts", "h[0-2]:2", *options, "-n", 5)
+    tool = Tool(ranks.job)
+    table = [("pmix.local.size", [NODE_OF, node(2)], 1), ("pmix.local.size", [NODE_OF, host("h1")], 2),
+             ("pmix.lpeers", [NODE_OF, host("h1")], "2,3"), ("pmix.lldr", [NODE_OF, node(1)], 2),
+             ("pmix.hname", [NODE_OF, node(1)], "h1"), ("pmix.nodeid", [NODE_OF, host("h2")], 2),
+             ("pmix.num.slots", [NODE_OF, node(2)], 2), ("pmix.num.slots", [JOB_OF], 6),
+             ("pmix.num.nodes", [SESSION_OF], 3), ("pmix.univ.size", [SESSION_OF], 6),
+             ("pmix.app.size", [APP_OF, appnum(0)], 5), ("pmix.appnum", [APP_OF], 0),
+             ("pmix.node.size", [node(2)], 1)]
+    none = [("pmix.job.size", [NODE_OF, node(1)]), ("pmix.local.size", [NODE_OF, node(3)]),
+            ("pmix.local.size", [NODE_OF, host("h9")]), ("pmix.app.size", [APP_OF, appnum(1)]),
+            ("pmix.local.size", [NODE_OF, node(4294967294)])]
+    for peer, job in (ranks[0], ""), (ranks[4], ""), (tool, ranks.jobid):
+        for key, infos, want in table:
+            r = good(get(peer, job, "wildcard", key, *infos))
+            same(plain(r["value"]), want, f"{key} {infos}")
+        for key, infos in none:
+            refused(get(peer, job, "wildcard", key, *infos), NOT_FOUND, key)
+        refused(get(peer, job, "wildcard", "pmix.local.size", info("pmix.nodeid", "INT", 1)),
+                MISMATCH, "infos[0]")
+        r = good(get(peer, job, "wildcard", "pmix.node.arr", NODE_OF, node(1)))
+        array = plain(r["value"])
+        same(array[0], ("pmix.nodeid", 1), "which node comes first")
+        need({("pmix.hname", "h1"), ("pmix.local.size", 2)} <= {x for x in array
+                                                                if not isinstance(x[1], list)}, array)
+    same(plain(good(get(ranks[0], "", 4, "pmix.hname"))["value"]), "h2", "a host is a rank's")
+    refused(get(ranks[0], "", "wildcard", "pmix.hname"), NOT_FOUND, "pmix.hname")
+    same(plain(good(get(ranks[4], "", "wildcard", "pmix.local.size", NODE_OF))["value"]), 1,
+         "of no node: the caller's own")
+    ranks.finish()
+
+
+@test("what is told of a job, longer than a frame, comes in pieces: to ranks and tools")
+def long_info():
+    words = ["; \u20ac" * 25000] * 10
+    ranks = Ranks("-n", 1, program=words)
+    tool = Tool(ranks.job)
+    for peer in ranks[0], tool:
+        for key in "pmix.cmd.line", "pmix.app.argv", "pmix.job.arr":
+            rank = 0 if key == "pmix.app.argv" else "wildcard"
+            r = good(get(peer, ranks.jobid, rank, key))
+            need(len(r["pieces"]) > 10, "pieces", len(r["pieces"]))
+            v = plain(json.loads("".join(r["pieces"])))
+            text = dict(v)["pmix.cmd.line"] if isinstance(v, list) else v
+            need(text.endswith(" ".join(words)), key, text[:200])
+    ranks.finish()
+
+
+@test("PMIX_TIMEOUT 0 is no limit: a get, a lookup and a fence wait")
+def no_limit():
+    ranks = Ranks("-n", 2)
+    job, (a, b) = ranks.jobid, ranks
+    waits = [a.send("pmix-get", **get_args("", 1, "late", seconds(0))),
+             a.send("pmix-lookup", keys=["name"], infos=[info("pmix.wait", "INT", 0), seconds(0)]),
+             a.send("pmix-fence", procs=procs(job, 0, 1), infos=[seconds(0)])]
+    refused(get(a, "", 1, "never", seconds(1)), TIMEOUT)         # a second is over
+    need(not a.early, "all of them wait", a.early)
+    good(put(b, "late", value("INT", 5)))
+    commit(b)
+    good(publish(b, info("name", "INT", 6)))
+    good(b.call("pmix-fence", procs=procs(job, 1, 0)))
+    same(plain(good(a.reply(waits[0]))["value"]), 5, "the value")
+    same(found(good(a.reply(waits[1]))), {"name": 6}, "the name")
+    good(a.reply(waits[2]))
+    for command, args in ("pmix-get", get_args("", 1, "x", seconds(-1))), \
+            ("pmix-fence", {"procs": procs(job, 0, 1), "infos": [seconds(-1)]}), \
+            ("pmix-lookup", {"keys": ["x"], "infos": [seconds(-1)]}), \
+            ("pmix-query", {"queries": [query("pmix.qry.ns", qualifiers=[seconds(-1)])]}):
+        refused(a.call(command, **args), BAD_PARAM, "pmix.timeout")
+    ranks.finish()
 
 
 # --- fence -------------------------------------------------------------------------------

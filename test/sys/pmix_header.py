@@ -143,6 +143,64 @@ def prototypes():
         f"{HEADERS}void f(void);\nvoid f(void) {{ {used}{known} }}\n{again}")
 
 
+# The calls of the standard by how much they are wanted: 1 for tools and Open MPI, 2 useful, 3
+# may answer PMIX_ERR_NOT_SUPPORTED.  "+": there is an _nb form, too.
+LEVELS = {
+    1: """Init Finalize Initialized Abort Get_version Store_internal Put Commit Fence+ Get+ Publish+
+        Lookup+ Unpublish+ Spawn+ Connect+ Disconnect+ Resolve_peers Resolve_nodes Query_info+ Log+
+        Job_control+ Register_event_handler Deregister_event_handler Notify_event tool_init
+        tool_finalize tool_attach_to_server tool_connect_to_server tool_disconnect IOF_pull
+        IOF_deregister IOF_push server_init server_finalize generate_regex generate_ppn
+        server_register_nspace server_deregister_nspace server_register_client
+        server_deregister_client server_setup_fork server_dmodex_request server_setup_application
+        server_setup_local_support server_IOF_deliver Error_string Proc_state_string
+        Job_state_string Scope_string Persistence_string Data_range_string Data_type_string
+        Alloc_directive_string IOF_channel_string Link_state_string Device_type_string
+        Value_comparison_string Get_attribute_string Get_attribute_name Info_directives_string
+        Info_string Value_string Value_load Value_unload Value_xfer Value_destruct Value_compare
+        Info_load Info_xfer Info_list_start Info_list_add Info_list_insert Info_list_xfer
+        Info_list_convert Info_list_release Data_array_destruct Data_pack Data_unpack Data_copy
+        Data_print Data_load Data_unload Data_embed Data_copy_payload Data_compress
+        Data_decompress""",
+    2: "Progress Process_monitor+ Heartbeat tool_get_servers tool_set_server",
+    3: """Allocation_request+ Get_credential+ Validate_credential+ Group_construct+ Group_invite+
+        Group_join+ Group_leave+ Group_destruct+ Fabric_register+ Fabric_update+ Fabric_deregister+
+        Compute_distances+ Load_topology Parse_cpuset_string Get_cpuset Get_relative_locality
+        server_collect_inventory server_deliver_inventory server_register_resources
+        server_deregister_resources server_define_process_set server_delete_process_set
+        server_generate_locality_string server_generate_cpuset_string Register_attributes""",
+}
+# Of level 1 what a host would need whose own children are the clients; here they are a
+# launcher's (head of pmix_ext_server.h).
+NOT_HERE = {"PMIx_server_register_client", "PMIx_server_dmodex_request", "PMIx_server_IOF_deliver"}
+
+
+@test("every call of the standard is in the library, blocking and not; none that is wanted says no")
+def calls():
+    found = subprocess.run(["nm", "-D", "--defined-only", f"{B}/lib/libpmix_ext.so.0"], check=True,
+                           stdout=subprocess.PIPE, text=True).stdout
+    there = set(re.findall(r" [TW] (PMIx_\w+)", found))
+    with open(os.path.join(ROOT, "pmix_ext", "unsupported.c")) as f:
+        refused = set(re.findall(r"^pmix_status_t (PMIx_\w+)\(", f.read(), re.M))
+    wanted = {level: {form for name in text.split() for form in
+                      [f"PMIx_{name.rstrip('+')}"] + [f"PMIx_{name[:-1]}_nb"] * name.endswith("+")}
+              for level, text in LEVELS.items()}
+    for level, names in wanted.items():
+        same(sorted(names - there), [], f"of level {level} not in the library")
+    same((wanted[1] | wanted[2]) & refused, NOT_HERE, "wanted, and answers PMIX_ERR_NOT_SUPPORTED")
+    same(sorted(refused - wanted[3] - NOT_HERE), [], "what says no is optional")
+
+
+@test("every call that libpmix's header declares is in the library")
+def all_calls():
+    found = subprocess.run(["nm", "-D", "--defined-only", f"{B}/lib/libpmix_ext.so.0"], check=True,
+                           stdout=subprocess.PIPE, text=True).stdout
+    there = set(re.findall(r" [TW] (PMIx_\w+)", found))
+    declared_there = set(statements(theirs())[1])
+    need(len(declared_there) > 120, "calls were found", len(declared_there))
+    same(sorted(declared_there - there), [], "not in the library")
+
+
 @test("every macro is there, with as many arguments")
 def all_macros():
     words = theirs()

@@ -39,21 +39,6 @@ def run_alone(*words, env=None, limit=LIMIT):
     return r.returncode, r.stdout.decode("utf-8", "backslashreplace")
 
 
-def preloaded(env):
-    """With the sanitizers' runtime, where the library was built with them."""
-    if b"__asan" not in subprocess.run(["nm", "-D", f"{LIB}/libpmix_ext.so.0"],
-                                       stdout=subprocess.PIPE, check=True).stdout:
-        return env
-    return {**env, "LD_PRELOAD": subprocess.run(["cc", "-print-file-name=libasan.so"],
-                                                stdout=subprocess.PIPE, check=True,
-                                                text=True).stdout.strip(),
-            "ASAN_OPTIONS": "detect_leaks=0"}
-
-
-def is_sanitized():
-    return "LD_PRELOAD" in preloaded({})
-
-
 def oks(n):
     return sorted(f"rank {i}: ok" for i in range(n))
 
@@ -125,7 +110,8 @@ def long_ones(options):
 
 @test("a static program")
 def static():
-    all_ok(2, build("pmix_rank", f"-I{HEADERS}/std", f"{LIB}/libpmix_ext.a", "-ljansson"))
+    more = ["-fsanitize=address,undefined"] if is_sanitized() else []
+    all_ok(2, build("pmix_rank", f"-I{HEADERS}/std", f"{LIB}/libpmix_ext.a", "-ljansson", *more))
 
 
 @test("a process that is no rank: there is no server, and nothing waits")
@@ -259,6 +245,50 @@ def two_servers(prefix):
         job.finish()
 
 
+@rows([("the versions of the ABI and the servers that are there, asked before any init", []),
+       ("valgrind: the same", VALGRIND)])
+def no_init(prefix):
+    if prefix and is_sanitized():
+        raise Skip("the sanitizers look at memory themselves")
+    env, program = private(), build("pmix_servers")
+    os.makedirs(env["PMIX_SERVER_TMPDIR"], 0o700, exist_ok=True)
+    same(run_alone(*prefix, program, env=env), (0, "ok\n"), "no server")
+    jobs = [Job("-n", 1, "sleep", "1000", env=env) for _ in range(2)]
+    there = env["PMIX_SERVER_TMPDIR"]
+    wait_for(lambda: len([n for n in os.listdir(there) if n.endswith(".s")]) == 2, "two sockets")
+    status, text = run_alone(*prefix, program, env=env, limit=200)
+    lines = [line.split() for line in text.splitlines()]
+    same((status, lines[-1]), (0, ["ok"]), text)
+    same(sorted(f"{HOST}.{pid}" for _, pid in lines[:-1]),
+         sorted(n.removesuffix(".s") for n in os.listdir(there) if n.endswith(".s")), text)
+    need(all(f"-{pid}-" in name for name, pid in lines[:-1]), "each its name", text)
+    for job in jobs:
+        job.kill(signal.SIGTERM)
+        job.finish()
+
+
+@test("a tool ends although its launcher is stopped, and the launcher goes on without it")
+def stopped_launcher():
+    job = Job("-n", 1, "sleep", "1000")
+    uri, root = "unix:" + tools_socket(job.pid), job.root()
+    tool = subprocess.Popen([build("pmix_servers"), uri], stdin=subprocess.PIPE, text=True,
+                            stdout=subprocess.PIPE, env=environment(job.mark, preloaded({})))
+    need(tool.stdout.readline().startswith("tool."), "its name")
+    for pid in job.pid, root:
+        os.kill(pid, signal.SIGSTOP)
+    wait_for(lambda: stat(root)[0] == "T", "the launcher is stopped")
+    try:
+        same(tool.communicate("\n", timeout=LIMIT)[0], "ok\n", "what it says")
+        same(tool.returncode, 0, "exit status")
+    finally:
+        for pid in root, job.pid:
+            os.kill(pid, signal.SIGCONT)
+        tool.kill()
+    pmixlib.good(Tool(job).call("pmix-capabilities"))
+    job.kill(signal.SIGTERM)
+    job.finish()
+
+
 @test("a server is killed while calls wait: every one ends, and a handler hears of it")
 def killed():
     job = Job("-n", 2, "sleep", "1000")
@@ -369,6 +399,8 @@ def exported(command):
 
 @test("an installation: a program of the standard's names, built by pkg-config, runs")
 def installed():
+    if is_sanitized():
+        raise Skip("it would be built anew, without the sanitizers, under the other tests")
     there = f"{tmp()}/there"
     env = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
     subprocess.run(["make", "-s", f"B={os.path.relpath(B, ROOT)}", f"PREFIX={there}", "install"],

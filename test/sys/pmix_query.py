@@ -279,7 +279,7 @@ def lost(options):
 # --- qualifiers ------------------------------------------------------------------------
 
 
-@places("R10-20: two node ids as qualifiers are one list, in order of node and rank", WHERE[1:])
+@places("R10-10, R10-20: two node ids as qualifiers are one list, in order of node and rank", WHERE[1:])
 def merged(options):
     ranks = Ranks(*options, "-n", 8)
     tool = Tool(ranks.job)
@@ -293,6 +293,8 @@ def merged(options):
     same(answer(tool, "pmix.local.size", job, node(2)), 2, "one node")
     same(ranks_in(answer(ranks[5], TABLE, rank_("local_peers"))), [4, 5], "local peers")
     same(ranks_in(answer(tool, TABLE, job, rank_(6), rank_(2), rank_(6))), [2, 6], "ranks")
+    same(ranks_in(answer(tool, TABLE, job, rank_("wildcard"))), list(range(8)), "wildcard: all")
+    same(ranks_in(answer(ranks[5], TABLE, rank_("local_node"))), [4, 5], "those of its node")
     r = good(tool.call("pmix-query", queries=[query(PROCS, qualifiers=[node(n)])
                                               for n in (3, 1)]))
     same([(q, [p["rank"] for p in v]) for q, _, v in results(r)], [(0, [6, 7]), (1, [2, 3])],
@@ -427,6 +429,126 @@ def supported():
     same([[name for name, _ in f[1]] for f in functions], [["PMIx_Query_info"]], "functions")
     listed = [a["string"] for a in functions[0][1][0][1]]
     same(listed, answer(tool, "pmix.qry.quals").split(","), "attributes of a query")
+    ended(ranks)
+
+
+ANY = object()                          # whatever it is, it is an answer
+
+
+def infos_of(key, value):
+    """An array of infos has this one in it."""
+    return lambda got: (key, value) in got
+
+
+# Each key of the standard that is for queries, or says something of a job, its nodes and ranks:
+# what a tool gets that asks about rank 3 of "-pset all -n 6" on three hosts, or why there is no
+# answer.  (Tables 5.1 and 5.4 of the reference; what is not here is answered by the library
+# itself, or is no question.)
+KEYS = {
+    # the server
+    "pmix.qry.keys": ANY, "pmix.qry.quals": ANY, "pmix.qry.ns": "JOB", "pmix.qry.nsinfo": ANY,
+    "pmix.qry.jst": 0, "pmix.qry.ptable": ANY, "pmix.qry.lptable": [], "pmix.qry.auths": ANY,
+    "pmix.qry.spawn": ANY, "pmix.qry.debug": ANY, "pmix.qry.attrs": ANY, "pmix.qry.mem": ANY,
+    "pmix.time.remaining": ANY, "pmix.qry.psetnum": 1, "pmix.qry.psets": "all",
+    "pmix.qry.pmems": ANY, "pmix.qry.pgrpnum": 0, "pmix.qry.pgrp": [], "pmix.qry.peers": ANY,
+    "pmix.qry.node": "h0,h1,h2", "pmix.qry.qlst": NOT_SUPPORTED, "pmix.qry.qst": NOT_SUPPORTED,
+    "pmix.query.alloc": NOT_SUPPORTED, "pmix.strg.list": NOT_SUPPORTED,
+    "pmix.qry.pgrpmems": NOT_FOUND,
+    # the rank
+    "pmix.rank": 3, "pmix.procid": "PROC", "pmix.grank": 3, "pmix.apprank": 3, "pmix.appnum": 0,
+    "pmix.lrank": 1, "pmix.nrank": 1, "pmix.ppid": ANY, "pmix.proc.state": CONNECTED,
+    "pmix.exit.code": NOT_FOUND, "pmix.reinc": 0, "pmix.hname": "h1", "pmix.nodeid": 1,
+    "pmix.pdata": infos_of("pmix.lrank", 1),
+    # its node
+    "pmix.lpeers": "2,3", "pmix.lprocs": ANY, "pmix.lldr": 2, "pmix.local.size": 2,
+    "pmix.node.size": 2, "pmix.alias": NOT_FOUND, "pmix.num.slots": 6,
+    "pmix.node.arr": infos_of("pmix.hname", "h1"),
+    # its program
+    "pmix.app.size": 6, "pmix.aldr": 0, "pmix.app.argv": ANY, "pmix.wdir": ANY,
+    "pmix.app.arr": infos_of("pmix.app.size", 6),
+    # the job
+    "pmix.nspace": "JOB", "pmix.jobid": "JOB", "pmix.job.size": 6, "pmix.job.napps": 1,
+    "pmix.offset": 0, "pmix.parent": NOT_FOUND, "pmix.spawned": False, "pmix.cmd.line": ANY,
+    "pmix.nlist": "h0,h1,h2", "pmix.nmap": "h0,h1,h2", "pmix.nmap.raw": "h0,h1,h2",
+    "pmix.pmap": "0,1;2,3;4,5", "pmix.pmap.raw": "0,1;2,3;4,5",
+    "pmix.anlmap": "(vector,(0,3,2))", "pmix.num.nodes": 3,
+    "pmix.job.arr": infos_of("pmix.job.size", 6),
+    # all that the launcher has
+    "pmix.alist": "h0,h1,h2", "pmix.univ.size": 6, "pmix.max.size": 6, "pmix.euid": os.getuid(),
+    "pmix.egid": os.getgid(), "pmix.ssn.arr": infos_of("pmix.univ.size", 6),
+    # Folders of the job, and processors of ranks: there are none, and they are not known here.
+    "pmix.tmpdir": NOT_FOUND, "pmix.nsdir": NOT_FOUND, "pmix.pdir": NOT_FOUND,
+    "pmix.tdir.rmclean": NOT_FOUND, "pmix.lcpus": NOT_FOUND,
+}
+
+
+@test("each key of the standard for queries, jobs, nodes and ranks has its answer, or a reason")
+def every_key():
+    ranks = Ranks("-launcher", "fork", "-hosts", "h[0-2]:2", "-timeout", "300", "-pset", "all",
+                  "-n", 6, env={**os.environ, "PATH": tmp()})
+    tool = Tool(ranks.job)
+    members = info("pmix.pset.nm", "STRING", "all")
+    names = {"JOB": ranks.jobid, "PROC": proc(ranks.jobid, 3)}
+    known = set(answer(tool, "pmix.qry.keys").split(","))
+    for key, want in KEYS.items():
+        own = [info("pmix.dummy", "STRING", "x"), *([members] if key == "pmix.qry.pmems" else [])]
+        got = answer(tool, key, ns(ranks.jobid), rank_(3), *own)
+        if isinstance(want, int) and want in (NOT_FOUND, NOT_SUPPORTED):
+            same(got, {"status": want}, key)
+            continue
+        need(key in known, f"{key} is listed")
+        need(not (isinstance(got, dict) and "status" in got), f"{key} is answered", got)
+        if callable(want):
+            need(want(got), f"{key} has it", got)
+        elif want is not ANY:
+            same(got, names.get(want, want) if isinstance(want, str) else want, key)
+    extra = {k for k in known if k.startswith("pmix.")} - set(KEYS)
+    same(extra, {"pmix.dbg.tgt", "pmix.dbg.notify", "pmix.num.anodes"}, "listed, and not in the table")
+    ended(ranks)
+
+
+# Each qualifier (table 5.2): a query whose answer is another with it than without.
+QUALIFIERS = {
+    "pmix.qry.local": (TABLE, info("pmix.qry.local", "BOOL", True), 2, 6),
+    "pmix.nspace": ("pmix.job.size", None, 6, {"status": BAD_PARAM}),
+    "pmix.rank": ("pmix.lrank", info(RANK, "PROC_RANK", 3), 1, {"status": NOT_FOUND}),
+    "pmix.nodeid": (TABLE, info(NODE, "UINT32", 2), 2, 6),
+    "pmix.hname": (TABLE, info(HOSTNAME, "STRING", "h1"), 2, 6),
+    "pmix.appnum": ("pmix.app.size", info("pmix.appnum", "UINT32", 0), 6, {"status": NOT_FOUND}),
+    "pmix.node.info": ("pmix.num.slots", info("pmix.node.info", "BOOL", True), 2, 6),
+    "pmix.job.info": ("pmix.num.slots", info("pmix.job.info", "BOOL", True), 6, None),
+    "pmix.app.info": ("pmix.app.size", info("pmix.app.info", "BOOL", True), 6,
+                      {"status": NOT_FOUND}),
+    "pmix.ssn.info": ("pmix.num.nodes", info("pmix.ssn.info", "BOOL", True), 3, None),
+    "pmix.qry.rfsh": ("pmix.job.size", info("pmix.qry.rfsh", "BOOL", True), 6, 6),
+    "pmix.timeout": ("pmix.job.size", info("pmix.timeout", "INT", 0), 6, 6),
+}
+
+
+@test("each qualifier of the standard selects what it says")
+def every_qualifier():
+    ranks = Ranks("-launcher", "fork", "-hosts", "h[0-2]:2", "-n", 6)
+    tool = Tool(ranks.job)
+    for name, (key, qual, want, without) in QUALIFIERS.items():
+        job = [] if name == "pmix.nspace" else [ns(ranks.jobid)]
+        quals = [ns(ranks.jobid)] if qual is None else [*job, qual]
+        # The launcher has no ranks here.
+        peer = ranks[5] if name in ("pmix.qry.local", "pmix.node.info") else tool
+
+        def said(*quals, peer=peer, key=key):
+            got = answer(peer, key, *quals)
+            return len(got) if isinstance(got, list) else got
+        same(said(*quals), want, f"{key} with {name}")
+        if without is not None:
+            same(said(*job), without, f"{key} without {name}")
+    same(answer(tool, "pmix.lrank", info("pmix.procid", "PROC", proc(ranks.jobid, 3))), 1, "procid")
+    lists = [answer(tool, "pmix.qry.attrs", info(f"pmix.{who}.attrs", "STRING", "PMIx_Get"))
+             for who in ("client", "srvr", "host", "tool")]
+    same([[n for n, _ in f[0][1]] for f in lists], [["PMIx_Get"]] * 4, "functions of each")
+    means = [{k for node_ in answer(tool, "pmix.qry.mem", ns(ranks.jobid), *q) for k, _ in node_[1]}
+             for q in ([], [info("pmix.qry.avg", "BOOL", True)], [info("pmix.qry.minmax", "BOOL", True)])]
+    need("pmix.cl.mem.avg" in means[1] and {"lite.mem.min", "lite.mem.max"} <= means[2] - means[0],
+         "averages and extremes", means)
     ended(ranks)
 
 

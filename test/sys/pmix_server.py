@@ -6,6 +6,7 @@ import os
 import subprocess
 
 from hooklib import *
+from pmixlib import is_sanitized
 import lib
 
 LIB = f"{B}/lib"
@@ -21,11 +22,6 @@ TALKS = """
     if hook == "setup-child":
         return {"infos": [set_env("PORT", str(7000 + r["rank"]))]}
 """
-
-
-def is_sanitized():
-    return b"__asan" in subprocess.run(["nm", "-D", f"{LIB}/libpmix_ext.so.0"],
-                                       stdout=subprocess.PIPE, check=True).stdout
 
 
 def host_program():

@@ -628,11 +628,11 @@ def launcher(options):
     code = (f"cd {tmp()}; echo started; echo here >&2; touch r$PMI_RANK; "
             "until test -e r0 -a -e r1 -a -e r2; do sleep 0.01; done; exit 7")
     r = subprocess.run([out, "3", "sh", "-c", code],
-                       env=environment(new_mark(), env), stdin=subprocess.DEVNULL,
+                       env=environment(new_mark(), preloaded(env)), stdin=subprocess.DEVNULL,
                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=LIMIT)
     same((r.returncode, r.stdout, r.stderr), (7, b"started\n" * 3, b"here\n" * 3), "its end")
     for words in ["3"], ["0", "true"], ["3x", "true"], ["-1", "true"], ["", "true"], ["9" * 30, "true"]:
-        r = subprocess.run([out, *words], env=environment(new_mark(), env), capture_output=True,
+        r = subprocess.run([out, *words], env=environment(new_mark(), preloaded(env)), capture_output=True,
                            stdin=subprocess.DEVNULL, timeout=LIMIT)
         same((r.returncode, r.stdout), (2, b""), words)
         need(b"usage: launcher RANKS" in r.stderr, words, r.stderr)
@@ -646,7 +646,7 @@ def launcher_lost():
     job, _ = waiting([], env=env)
     tools_socket_of(job, env)
     p = subprocess.Popen([out, "1", "sh", "-c", "echo started; exec sleep 600"],
-                         env=environment(job.mark, env), stdin=subprocess.DEVNULL,
+                         env=environment(job.mark, preloaded(env)), stdin=subprocess.DEVNULL,
                          stdout=subprocess.PIPE)
     same(p.stdout.readline(), b"started\n", "what it starts")
     os.kill(job.root(), signal.SIGKILL)
@@ -661,7 +661,7 @@ def rfc0010():
     job, end = waiting(["-launcher", "fork", "-hosts", "n[0-7]", "-ppn", "2"], 16, env)
     tools_socket_of(job, env)
     nspace = json.loads(call("ps", "--json", env=env)[0])["jobs"][0]["nspace"]
-    r = subprocess.run([out, "5", "7"], env=environment(new_mark(), env), stdout=subprocess.PIPE,
+    r = subprocess.run([out, "5", "7"], env=environment(new_mark(), preloaded(env)), stdout=subprocess.PIPE,
                        timeout=LIMIT, check=True)
     same(r.stdout.decode().splitlines(), [f"{nspace} {i}" for i in (10, 11, 14, 15)], "processes")
     end()

@@ -719,7 +719,7 @@ def spawn_alone(words, resident):
     mark = new_mark()
     env = {**p.env, "PATH": os.path.dirname(LAUNCHER) + ":" + os.environ["PATH"]}
     with tempfile.TemporaryFile("w+") as f:
-        subprocess.run([out, *words], stdout=f, stderr=f, timeout=LIMIT, env=environment(mark, env),
+        subprocess.run([out, *words], stdout=f, stderr=f, timeout=LIMIT, env=environment(mark, preloaded(env)),
                        stdin=subprocess.DEVNULL)
         f.seek(0)
         lines = f.read().splitlines()
@@ -765,7 +765,7 @@ def spawn_end():
                     "-Wl,-rpath," + os.path.realpath(B) + "/lib"], check=True)
     mark = new_mark()
     env = {**p.env, "PATH": os.path.dirname(LAUNCHER) + ":" + os.environ["PATH"]}
-    r = subprocess.run([out], stdout=subprocess.PIPE, timeout=LIMIT, env=environment(mark, env),
+    r = subprocess.run([out], stdout=subprocess.PIPE, timeout=LIMIT, env=environment(mark, preloaded(env)),
                        stdin=subprocess.DEVNULL, text=True)
     lines = r.stdout.splitlines()
     need(lines[0] == "0" and lines[-1] == "0" and len(lines) == 3, "called back", lines)

@@ -32,7 +32,8 @@ import time
 from lib import B, HOST, Job, LIMIT, ROOT, SYS, Wrong, need, same, show, tmp, wait_for
 
 __all__ = ["finder", "Peer", "Tool", "Far", "Rank", "Ranks", "LENDER", "Closed", "tools_socket", "await_entry",
-           "value", "info", "proc", "query", "entries", "results", "plain", "good"]
+           "value", "info", "proc", "query", "entries", "results", "plain", "good", "is_sanitized",
+           "preloaded", "lean"]
 
 # --- values as JSON -------------------------------------------------------------
 
@@ -258,6 +259,28 @@ FINDER = ["pmix_ext/find.c", "pmix_ext/find_far.c", "pmix_ext/hold_text.c", "pmi
           "pmix_ext/value*.c", "wire/buf.c", "wire/err.c", "wire/utf8.c"]
 
 
+def is_sanitized():
+    """The library was built with the sanitizers."""
+    return b"__asan" in subprocess.run(["nm", "-D", f"{B}/lib/libpmix_ext.so.0"],
+                                       stdout=subprocess.PIPE, check=True).stdout
+
+
+def preloaded(env):
+    """With the sanitizers' runtime, for a program that is linked with such a library."""
+    if not is_sanitized():
+        return env
+    return {**env, "LD_PRELOAD": subprocess.run(["cc", "-print-file-name=libasan.so"],
+                                                stdout=subprocess.PIPE, check=True,
+                                                text=True).stdout.strip(),
+            "ASAN_OPTIONS": "detect_leaks=0"}
+
+
+def lean(env=None):
+    """Without the store in which a sanitizer keeps what was freed: where memory is measured."""
+    options = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1"
+    return {**os.environ, **(env or {}), "ASAN_OPTIONS": options}
+
+
 def finder():
     """The path of test/progs/pmix_find.c, built with what it tests."""
     source = os.path.join(ROOT, "test/progs/pmix_find.c")
@@ -420,9 +443,9 @@ class Rank(Peer):
 
 class Ranks:
     """A job of lenders: ranks[i], job, jobid.  words: options of the launcher, before the
-    program; hello: all have done init and fullinit."""
+    program; program: further words of it; hello: all have done init and fullinit."""
 
-    def __init__(self, *words, hello=True, extensions="1", **more):
+    def __init__(self, *words, hello=True, extensions="1", program=(), **more):
         path = tmp() + f"/lend{len(os.listdir(tmp()))}"
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(path)
@@ -431,7 +454,7 @@ class Ranks:
         self.ranks = {}
         self.extensions = extensions
         self.lender = LENDER + [path]
-        self.job = Job(*words, *self.lender, **more)
+        self.job = Job(*words, *self.lender, *program, **more)
         self.await_ranks(hello)
 
     def accept(self, hello=True):

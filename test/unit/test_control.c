@@ -41,8 +41,9 @@ static void on_credit(void *host, size_t bytes) { note(host, "credit %zu\n", byt
 static void on_closed(void *host) { note(host, "closed\n"); }
 static void on_stopped(void *host) { note(host, "stopped\n"); }
 
+static void on_ending(void *host) { note(host, "ending\n"); }
 static void on_rows(void *host, int from) { note(host, "rows %d\n", from); }
-static void on_release(void *host) { note(host, "release\n"); }
+static void on_release(void *host, int rank) { note(host, "release %d\n", rank); }
 static void on_spawn(void *host, struct spawn_request *want)
 {
     note(host, "spawn %d x %s", want->commands[0].procs, want->commands[0].program);
@@ -67,7 +68,7 @@ static const struct control_ops root_ops = {
 };
 static const struct control_ops front_ops = {
     .credit = on_credit, .input_closed = on_closed, .stopped = on_stopped, .table = on_table,
-    .row = on_row, .daemons = on_daemons, .aborting = on_aborting,
+    .row = on_row, .daemons = on_daemons, .aborting = on_aborting, .ending = on_ending,
 };
 
 static void open_pair(struct side *front, struct side *root)
@@ -126,9 +127,10 @@ static void test_debugger(void **state)
     control_send_row(&root.c, &row);
     control_send(&root.c, "daemons", NULL, 0);
     control_send_abort(&root.c, "for; no=reason");
+    control_send(&root.c, "ending", NULL, 0);
     assert_int_equal(control_read(&front.c, &e), 1);
     assert_string_equal(front.log, "table 4 job-1\nrow 3 77 a host /a/program\ndaemons\n"
-                                   "aborting for; no=reason\n");
+                                   "aborting for; no=reason\nending\n");
     assert_non_null(spawn_add_command(&want));
     want.commands[0].program = strdup("/a/daemon");
     want.commands[0].procs = 1;
@@ -136,9 +138,9 @@ static void test_debugger(void **state)
     assert_int_equal(spawn_add_arg(&want.commands[0], "a;b=c\n"), 0);
     control_send(&front.c, "rows", "from", 64);
     assert_int_equal(control_send_spawn(&front.c, &want, &e), 0);
-    control_send(&front.c, "release", NULL, 0);
+    control_send(&front.c, "release", "rank", -1);
     assert_int_equal(control_read(&root.c, &e), 1);
-    assert_string_equal(root.log, "rows 64\nspawn 1 x /a/daemon [two words] [a;b=c\n]\nrelease\n");
+    assert_string_equal(root.log, "rows 64\nspawn 1 x /a/daemon [two words] [a;b=c\n]\nrelease -1\n");
     spawn_clear(&want);
     close_pair(&front, &root);
 }

@@ -108,13 +108,14 @@ static void test_lists(void **state)
 
 #define SLOTS "is not a number of slots (1 or more)"
 #define RANGE "is not a range of numbers"
+#define NO_NAME "a host has no name (a comma too many, or a blank behind one?)"
 #define BRACKETS "has brackets that do not match"
 
 static const struct { const char *name, *text, *error; } bad_lists[] = {
-    { "nothing",            "",                 "'' is not a host name" },
-    { "nothing between",    "a,,b",             "'' is not a host name" },
-    { "nothing at the end", "a,",               "'' is not a host name" },
-    { "slots only",         ":2",               "'' is not a host name" },
+    { "nothing",            "",                 NO_NAME },
+    { "nothing between",    "a,,b",             NO_NAME },
+    { "nothing at the end", "a,",               NO_NAME },
+    { "slots only",         ":2",               NO_NAME },
     { "an option",          "-oProxyCommand=x", "'-oProxyCommand=x' is not a host name" },
     { "an option as user",  "-l@a",             "'-l' is not a user name" },
     { "no user",            "@a",               "'' is not a user name" },

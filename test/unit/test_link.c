@@ -854,6 +854,18 @@ static void test_much_noise(void **state)
     assert_int_equal(x.noise.len, 65000);
     end_close(&x);
     close(fd);
+    fd = raw_open(&x, 100, 0);           /* more, and the words come with the last of it */
+    link_await(x.l, MARKER);
+    say(fd, text, 65000);
+    turns(2);
+    memcpy(text + 600, MARKER "x\n", sizeof MARKER + 1);
+    say(fd, text, 600 + sizeof MARKER + 1);
+    turns(3);
+    assert_true(x.closed);
+    assert_non_null(strstr(text_of(&x.why), "64 KiB"));
+    assert_int_equal(x.words.len, 0);
+    end_close(&x);
+    close(fd);
 }
 
 static void test_noise_and_the_end(void **state)

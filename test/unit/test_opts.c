@@ -1064,7 +1064,7 @@ static const char *sample(const struct option *o)
         { "NAME", "ssh" }, { "KIND", "user" }, { "N[:TIME][,OPTION=VALUE]...", "1" }, { "ASCENDING|DESCENDING", "up" },
         { "SYSTEM|INFINITE|N", "1" }, { "none|all|R|file:F", "none" },
         { "PATH|HOST:PORT|auto|start|none", "auto" }, { "fail|skip", "skip" }, { "WHAT", "core" }, { "HOW", "none" },
-        { "slot|node|fill", "fill" }, { "PLACE[:RANKS]", "exec" }, { "N|AUTO", "1" }, { "CPUS", "0" },
+        { "slot|node|fill", "fill" }, { "PLACE[:RANKS]", "exec" }, { "RANKS", "0" }, { "N|AUTO", "1" }, { "CPUS", "0" },
     };
 
     for (size_t i = 0; i < COUNT(samples); i++)
@@ -1139,6 +1139,35 @@ static void test_memory(void **state)
     assert_true(n > 100);
 }
 
+static const struct { const char *name, *words[MOST], *ranks; bool tool; int verbose; } debuggers[] = {
+    { "gdb",                { "-gdb", "0,2-3", "-n", "4", "a" }, "0,2-3", false, 0 },
+    { "of all",             { "-debug=gdb", "a" },           "all", false, 0 },
+    { "of some",            { "--debug=gdb:1", "-n", "2", "a" }, "1", false, 0 },
+    { "a tool",             { "-tool", "/x/t -y", "a" },     NULL, true, 0 },
+    { "as a value",         { "-debug=gdbtui", "a" },        NULL, true, 0 },
+    { "no value is -v",     { "-debug", "-debug", "a" },     NULL, false, 2 },
+};
+
+static void test_debuggers(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(debuggers); i++) {
+        struct outcome got;
+        struct plan *p = &got.plan;
+
+        print_message("  %s\n", debuggers[i].name);
+        parse(&got, debuggers[i].words, outer);
+        assert_int_equal(got.result, OPTS_RUN);
+        assert_int_equal(p->gdb, debuggers[i].ranks != NULL);
+        assert_int_equal(p->hold, debuggers[i].ranks ? HOLD_EXEC : HOLD_NONE);
+        assert_string_equal(p->hold_ranks ? p->hold_ranks : "-",
+                            debuggers[i].ranks ? debuggers[i].ranks : "-");
+        assert_int_equal(p->tool != NULL, debuggers[i].tool);    /* borrowed of words that are gone */
+        assert_int_equal(p->verbose, debuggers[i].verbose);
+        outcome_clear(&got);
+    }
+}
+
 static const struct { const char *a, *b; size_t distance; } distances[] = {
     { "", "", 0 }, { "", "abc", 3 }, { "abc", "abc", 0 }, { "ABC", "abc", 0 },
     { "abc", "abd", 1 }, { "abc", "ab", 1 }, { "abc", "abxc", 1 }, { "abc", "acb", 1 },
@@ -1183,7 +1212,7 @@ int main(void)
         cmocka_unit_test(test_every_row_is_told),
         cmocka_unit_test(test_help_is_80_columns),
         cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_nearest), cmocka_unit_test(test_debuggers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,6 +102,7 @@ static const struct {
     int code, status;                    /* 0: default */
     bool non_default;
     const char *about, *affected;        /* the registration's; the event's */
+    const char *job;                     /* the source of one that the launcher tells */
     pmix_data_range_t from;
     bool is;
 } wants[] = {
@@ -114,6 +115,10 @@ static const struct {
     { -1, -1, .about = "a *", .affected = "a 2", .is = true },
     { -1, -1, .about = "a 1", .affected = "a *", .is = true },
     { -1, -1, .about = "b 1", .affected = "a *" },
+    { -1, -1, .about = "a *", .job = "a *", .is = true },
+    { -1, -1, .about = "a 1", .job = "a *", .is = true },
+    { -1, -1, .about = "b *", .job = "a *" },
+    { -1, -1, .about = "b *", .job = "a 0", .is = true },
     { -1, -1, .from = PMIX_RANGE_NAMESPACE, .is = true },
     { -1, -1, .from = PMIX_RANGE_LOCAL },
 };
@@ -124,13 +129,14 @@ static void test_wanted(void **state)
     for (size_t i = 0; i < N_OF(wants); i++) {
         struct spot about = spot_of(wants[i].about ? wants[i].about : "x 0");
         struct spot hit = spot_of(wants[i].affected ? wants[i].affected : "x 0");
-        struct spot source = spot_of("a 0@1"), me = spot_of("a 1@0");
+        struct spot source = spot_of(wants[i].job ? wants[i].job : "a 0@1"), me = spot_of("a 1@0");
         pmix_proc_t a = proc_of(&about), h = proc_of(&hit);
         pmix_status_t code = wants[i].code;
         struct registration r = { .codes = &code, .ncodes = code != 0, .range = wants[i].from,
                                   .affected = { &a, wants[i].about != NULL } };
         struct event ev = { .status = wants[i].status, .non_default = wants[i].non_default,
                             .source = proc_of(&source), .at = source.at,
+                            .launcher = wants[i].job != NULL,
                             .affected = { &h, wants[i].affected != NULL } };
         struct place p = place_of(&me);
 

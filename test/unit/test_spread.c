@@ -113,6 +113,23 @@ static void test_commands(void **state)
     }
 }
 
+/* A terminal there, whatever else ssh is told. */
+static void test_terminal(void **state)
+{
+    struct launch_options o = { .launcher = LAUNCHER_SSH, .exec = (char *)"/my/ssh" };
+    struct host h = { .name = (char *)"node1", .user = (char *)"bob" };
+    struct strlist out = { 0 };
+    struct buf words = BUF_INIT;
+
+    (void)state;
+    assert_int_equal(spread_terminal(&o, &h, "exec 'a b'", &out), 0);
+    join(&out, &words);
+    assert_string_equal(buf_bytes(&words), "/my/ssh|-T|-oBatchMode=yes|-oConnectTimeout=10|"
+                        "-oServerAliveInterval=15|-x|-tt|-l|bob|--|node1|exec 'a b'");
+    buf_clear(&words);
+    strlist_clear(&out);
+}
+
 static void test_call(void **state)
 {
     static const struct spread_call one = { "10.0.0.1:7,[::1]:7", "job.1", 3, NULL, 1 },
@@ -547,7 +564,7 @@ static void test_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_commands), cmocka_unit_test(test_call),
+        cmocka_unit_test(test_commands), cmocka_unit_test(test_terminal), cmocka_unit_test(test_call),
         cmocka_unit_test(test_no_memory), cmocka_unit_test(test_shells),
         cmocka_unit_test(test_as_command), cmocka_unit_test(test_staging),
         cmocka_unit_test(test_said), cmocka_unit_test(test_pause),

@@ -1,0 +1,11 @@
+/* tool_start.h - become a tool, which starts the launcher again (-tool): RFC0023's indirect
+ * launch, as "TOOL mpiexec_lite ..." is. */
+#ifndef MPIEXEC_LITE_TOOL_START_H
+#define MPIEXEC_LITE_TOOL_START_H
+
+#include "mpiexec_lite/plan.h"
+
+/* p->tool, its words, the launcher, and what else argv has.  It returns only with -1 and e. */
+int tool_start(const struct plan *p, char *const *argv, struct err *e);
+
+#endif
