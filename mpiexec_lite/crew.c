@@ -218,11 +218,13 @@ void crew_kill(struct crew *c, int rank, int signo)
     for (int i = 0; i < c->n; i++) {
         struct rank *r = &c->ranks[i];
 
-        if (rank >= 0 && r->rank != rank)
-            continue;
+        if ((rank >= 0 && r->rank != rank) || (r->held && signo == SIGCONT))
+            continue;                    /* who is held waits for crew_release */
         kill_rank(r, signo);
-        if (r->pid && r->held && signo == SIGTERM)
+        if (r->pid && r->held && signo == SIGTERM) {
+            r->held = false;
             kill(r->pid, SIGCONT);       /* or it would not hear it */
+        }
         if (r->adopted && is_end(signo))
             rank_ended(c, r, signo);
     }

@@ -449,7 +449,8 @@ const struct option opts_table[] = {
       .help = "Hold processes for a debugger: where their program begins (exec), in PMI's init, as "
               "MPI_Init calls it (init), or at a place of their own (app).",
       .more = "RANKS is like 0,3-5; without it they are all.  At exec they are stopped (state T) "
-              "with their own program loaded, and nobody traces them; in init they wait for an "
+              "with their own program loaded, and nobody traces them (where ptrace is not "
+              "permitted it is a shell that is stopped, and becomes the program); in init they wait for an "
               "answer, whichever PMI they speak; app is for programs that ask for "
               "PMIX_DEBUG_STOP_IN_APP.  When all wait, tools are told so (PMIX_READY_FOR_DEBUG).  "
               "\"pmix_tool release\", a tool's event PMIX_DEBUGGER_RELEASE, or, at exec, SIGCONT to a "

@@ -300,6 +300,7 @@ void root_hold_add(struct root_job *j, int ranks);       /* so many more wait in
 /* For ext_ops: a rank says that it waits at a place of its own. */
 bool root_hold_waits(void *host, const char *job, int rank);
 void root_hold_release(struct root_job *j, int rank);    /* -1: all */
+void root_hold_went_on(struct root_job *j, int rank);    /* somebody else has let it */
 
 /* root_daemons.c */
 /* When there is to be looked again; 0: no need. */

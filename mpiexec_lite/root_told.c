@@ -118,6 +118,8 @@ static void act_on_event(struct root_job *j, const char *kind, int rank, int cod
         launch_protocol(l, now, rank, text);
     else if (!strcmp(kind, "hung-up"))
         launch_hung_up(l, now, rank);
+    else if (!strcmp(kind, "went-on"))
+        root_hold_went_on(j, rank);
 }
 
 static int on_event(struct root *r, const struct told *t, struct err *e)

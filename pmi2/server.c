@@ -368,6 +368,11 @@ bool member_in_fence(const struct member *m)
     return command && (!strcmp(command, "kvs-fence") || !strcmp(command, "barrier_in"));
 }
 
+bool member_is_held(const struct member *m)
+{
+    return m->held && member_waits_in(m);
+}
+
 void member_ended(struct member *m)
 {
     if (m->gone)
