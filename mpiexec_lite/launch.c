@@ -514,6 +514,8 @@ static void tick_ranks(struct launch *l, double now)
 
 void launch_tick(struct launch *l, double now)
 {
+    if (due(l->kill_at, now) && launch_over(l))
+        l->kill_at = 0;                  /* there is nobody left; others may live on */
     if (due(l->kill_at, now))
         kill_step(l, now);
     tick_ranks(l, now);

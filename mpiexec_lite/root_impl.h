@@ -70,7 +70,7 @@ struct root_job {
     int               to_hold, held;     /* ranks that are to wait for a debugger; that do */
     bool              ready, released;   /* it was told that all of them do; that some go on */
     bool              ranks_lost;        /* some, with their node */
-    double            leave_at;          /* tools' daemons: when they are to end; 0: not yet */
+    double            leave_at;          /* tools' daemons: when they are to end; 0: not known */
     bool              pushing;   /* stdin that was pushed is on its way */
     bool              watched;   /* its output is from the start; before it was sent */
     bool              sent;      /* other servers know of it */
@@ -90,6 +90,7 @@ struct root_job {
     double            began;     /* when it was started, by root_now */
     struct far_blame *blames;    /* owned: root_card.c */
     int               nblames;
+    double            give_up;   /* when hosts whose ranks live are given up; 0: not set */
     double            over, ended;       /* when the last rank ended, and when that, or a
                                             cause after it, was a failure; 0: not yet */
 };
@@ -175,8 +176,8 @@ struct root {
     ev_prepare        prepare;
     double            due;       /* what tick is set for; 0: not set */
     double            began, first_up;   /* when; the first other server was there */
-    double            give_up;   /* when hosts whose ranks live are given up; 0: not set */
     double            finish_by; /* when the other servers have had time enough to end */
+    double            daemons_since;     /* nothing is left but tools' daemons; 0: more is */
     struct root_timeline *timeline;      /* NULL: there is to be none */
     struct buf        card;      /* owned: of the first job that has failed */
     struct buf        banner;    /* owned: the same in Hydra's words, if wanted */
@@ -187,6 +188,7 @@ struct root {
     bool              front_gone, concluded, finishing, trace_ended;
     bool              line_shown;        /* of progress */
     bool              told_left;         /* who has not ended in time */
+    bool              told_daemons;      /* whose daemons are waited for */
 };
 
 /* A warning or message for the user; made safe for a terminal. */
@@ -221,6 +223,9 @@ struct root_job *root_job_named(struct root *r, const struct msg *m, struct err 
 /* "job 3: ", and "" for the one of the command line. */
 struct job_name { char text[24]; };
 struct job_name root_job_name(const struct root_job *j);
+/* What is to be said of it has been, and its exit status is the launcher's, whatever happens to
+ * tools' daemons afterwards. */
+bool root_job_settled(const struct root_job *j);
 /* Every server is ready: start the ranks. */
 void root_job_start(struct root_job *j);
 /* Hosts that have ranks of it are of different kinds. */
@@ -305,6 +310,10 @@ void root_hold_went_on(struct root_job *j, int rank);    /* somebody else has le
 /* root_daemons.c */
 /* When there is to be looked again; 0: no need. */
 double root_daemons_step(struct root_job *d, double now);
+/* Nothing else is left beside the main job. */
+bool   root_daemons_alone(const struct root *r);
+/* They are waited for, when all else has ended: the user is told.  As root_daemons_step. */
+double root_daemons_wait(struct root *r, double now);
 
 /* root_debug.c */
 void root_debug_launched(struct root_job *j);    /* all of it has been started */
@@ -475,7 +484,7 @@ void root_send(struct root_job *j, const char *cmd, const char *key, int n,
                const char *key2, int n2);
 /* The same for the whole run. */
 void root_send_all(struct root *r, const char *cmd);
-/* Give up the hosts whose ranks did not end, as they do not answer. */
+/* Give up the hosts where ranks of jobs that have to end (give_up) live, as they do not answer. */
 void root_drop_silent(struct root *r);
 /* Name the hosts that have not ended in time. */
 void root_tell_unfinished(struct root *r);

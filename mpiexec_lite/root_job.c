@@ -72,7 +72,7 @@ static void op_sweep(void *host)
     root_send(j, "sweep", NULL, 0, NULL, 0);
     if (j->crew.job)
         crew_swept(&j->crew);            /* reaped by the sweep */
-    r->give_up = root_now(r) + SILENCE;
+    j->give_up = root_now(r) + SILENCE;
 }
 
 static const struct launch_ops launch_ops = { op_kill_all, op_kill_rank, op_tell, op_sweep };
@@ -120,6 +120,11 @@ struct job_name root_job_name(const struct root_job *j)
     if (j->number)
         snprintf(name.text, sizeof name.text, "job %d: ", j->number);
     return name;
+}
+
+bool root_job_settled(const struct root_job *j)
+{
+    return j->root->concluded && !j->number;
 }
 
 struct root_job *root_job_of(const struct crew *c)
@@ -326,7 +331,7 @@ static bool concerns(const struct root_job *j, int position)
 
 bool root_job_node_lost(struct root_job *j, int position, const char *why)
 {
-    if (!j->started || j->launch.ending || !concerns(j, position))
+    if (!j->started || j->launch.ending || root_job_settled(j) || !concerns(j, position))
         return false;
     launch_node_lost(&j->launch, root_now(j->root), why);
     return true;

@@ -57,6 +57,7 @@ static void conclude(struct root *r)
     int status = launch_status(&j->launch);
 
     r->concluded = true;
+    j->launch.deadline = 0;
     root_card_job(j);
     if (status)
         r->status = status;
@@ -111,26 +112,29 @@ static double step_jobs(struct root *r, double now)
 static double watch_silent(struct root *r, double now)
 {
     struct root_job *j;
+    double due = 0;
 
     TAILQ_FOREACH(j, &r->jobs, in_root)
-        if (!launch_over(&j->launch)) {
-            if (r->give_up > 0 && now >= r->give_up)
-                root_drop_silent(r);
-            return r->give_up;
-        }
+        if (!launch_over(&j->launch))
+            due = earlier(due, j->give_up);
+    if (!due || now < due)
+        return due;
+    root_drop_silent(r);
     return 0;
 }
 
-/* Once every job is done: when tools have what is theirs, and then the other servers have
+/* Once every job is done, tools' daemons included: when tools have what is theirs, and then the other servers have
  * ended, leave the loop; not later than the limits allow.  When to look again; 0: no need. */
 static double end_run(struct root *r, double now)
 {
     double ended = r->main->ended, due;
 
-    if (!r->main->done || TAILQ_NEXT(TAILQ_FIRST(&r->jobs), in_root))
+    if (!r->main->done || !root_daemons_alone(r))
         return 0;
     if (!r->concluded)
         conclude(r);
+    if (TAILQ_NEXT(TAILQ_FIRST(&r->jobs), in_root))
+        return root_daemons_wait(r, now);
     if (!r->finishing && (due = root_ext_linger(r, now)) > 0)
         return due;
     finish(r, now);
@@ -215,7 +219,8 @@ static void take_signal(struct root *r, int signo)
         break;
     default:
         TAILQ_FOREACH(j, &r->jobs, in_root)
-            launch_signal(&j->launch, root_now(r), signo);
+            if (!root_job_settled(j))
+                launch_signal(&j->launch, root_now(r), signo);
     }
 }
 

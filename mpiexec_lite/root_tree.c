@@ -112,14 +112,14 @@ static bool job_lives(struct root_job *j, int node)
     return found;
 }
 
-/* Whether ranks of this position live, as far as is known here. */
+/* Whether ranks of this position live that should have ended, as far as is known here. */
 static bool lives(struct root *r, int position)
 {
     struct root_job *j;
     bool found = false;
 
     TAILQ_FOREACH(j, &r->jobs, in_root)
-        found = found || job_lives(j, tree_node(r->plan, position));
+        found = found || (j->give_up > 0 && job_lives(j, tree_node(r->plan, position)));
     return found;
 }
 
@@ -154,7 +154,8 @@ void root_tell_unfinished(struct root *r)
  * branch ends itself as far as it can. */
 void root_drop_silent(struct root *r)
 {
-    r->give_up = 0;
+    struct root_job *j;
+
     tell_hosts(r, lives);
     for (int i = 1; i < r->servers; i++) {
         struct remote *x = lives(r, i) ? remotes_towards(&r->below, i) : NULL;
@@ -164,6 +165,8 @@ void root_drop_silent(struct root *r)
         remote_drop(x);
         root_server_lost(r, x->position, "");
     }
+    TAILQ_FOREACH(j, &r->jobs, in_root)
+        j->give_up = 0;
 }
 
 /* A command that nobody sees would be waited for in vain. */

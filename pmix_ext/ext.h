@@ -128,6 +128,9 @@ size_t      ext_held(const struct ext *x);
 void ext_scheduled(struct ext *x, unsigned number, const struct sched_answer *a);
 /* All is about to end: allocations that are not to be kept are given back. */
 void ext_give_back(struct ext *x);
+/* Whether a tool that is connected has started this job as its daemons; `who`, if there is room: that
+ * tool, for people. */
+bool ext_daemons_tool(const struct ext *x, const char *job, char *who, size_t size);
 /* What a look at a file has found; one that is over does no harm. */
 void ext_looked(struct ext *x, unsigned number, const struct ext_file *file);
 

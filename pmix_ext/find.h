@@ -96,19 +96,19 @@ pid_t         find_start(char *const argv[], int in, int out, int errors, struct
  * PMIX_FWD_STDERR is false, nowhere; its input is empty.  PMIX_SUCCESS; or e and
  * PMIX_ERR_BAD_PARAM, PMIX_ERR_NOT_SUPPORTED: an info that is required and means nothing
  * here; PMIX_ERR_JOB_FAILED_TO_LAUNCH: it has ended before it could be called (a job of less
- * than 50 ms as well: what it printed says more). */
-pmix_status_t find_start_launcher(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
-                                  size_t napps, struct found *f, struct err *e);
-
-/* The caller's own program, which is a launcher: one process, with the environment that apps and
- * infos say. */
+ * than 50 ms as well: what it printed says more).  With a URI it is only started, calls us, and
+ * waits: which ranks are held is then left to directives. */
 struct find_program {
     char         own[RUNDIR_PATH + 8];   /* our URI */
     bool         uri;                    /* it is to have that, or (on return) has one */
     pid_t        pid;                    /* on return */
     struct found f;                      /* on return, unless it has a URI: where it is called */
 };
-/* As find_start_launcher; of one that has a URI only started. */
+pmix_status_t find_start_launcher(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
+                                  size_t napps, struct find_program *p, struct err *e);
+
+/* The same of the caller's own program, which is a launcher: one process, with the environment
+ * that apps and infos say. */
 pmix_status_t find_start_program(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
                                  size_t napps, struct find_program *p, struct err *e);
 

@@ -235,6 +235,7 @@ struct link  *listen_wait(const char *nspace, unsigned seconds, pid_t pid);
  * where it has none, or the server does not wait). */
 pmix_status_t link_direct_kept(struct link *l);
 pmix_status_t link_direct(struct link *l, const pmix_info_t *infos, size_t n);
+pmix_status_t link_go(struct link *l);           /* it is not to wait any longer (lib_event.c) */
 /* lib_tool.c: a spawn of a tool that has no server: start a launcher, which is its server from
  * then on.  As PMIx_Spawn; and as PMIx_Spawn_nb, by the callback thread. */
 pmix_status_t tool_start_launcher(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,

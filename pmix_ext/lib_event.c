@@ -408,6 +408,15 @@ static pmix_status_t notify_here(pmix_status_t status, const pmix_proc_t *source
     return nb ? PMIX_OPERATION_SUCCEEDED : PMIX_SUCCESS;
 }
 
+pmix_status_t link_go(struct link *l)
+{
+    struct op op;
+
+    op_start_on(&op, &notify_ask, l);
+    op_number(&op, "status", PMIX_DEBUGGER_RELEASE);
+    return op_do(&op);
+}
+
 pmix_status_t PMIx_Notify_event(pmix_status_t status, const pmix_proc_t *source,
                                 pmix_data_range_t range, const pmix_info_t info[], size_t ninfo,
                                 pmix_op_cbfunc_t cbfunc, void *cbdata)

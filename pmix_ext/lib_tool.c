@@ -2,6 +2,7 @@
 #include "pmix_ext/lib.h"
 
 #include "pmix_ext/find.h"
+#include "pmix_ext/hold_text.h"
 #include "pmix_ext/reason.h"
 #include "pmix_ext/value.h"
 
@@ -209,16 +210,80 @@ static struct link *start_own(const pmix_info_t *infos, size_t ninfo, const pmix
     return l;
 }
 
+/* --- one of ours ------------------------------------------------------- */
+
+static size_t add_holds(const pmix_info_t *infos, size_t n, pmix_info_t *to)
+{
+    size_t found = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (hold_place_of(infos[i].key))
+            to[found++] = infos[i];
+    return found;
+}
+
+/* Infos, borrowed, that say which ranks are held; NULL: no memory. */
+static pmix_info_t *find_holds(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
+                               size_t napps, size_t *n)
+{
+    size_t most = ninfo;
+    pmix_info_t *holds;
+
+    for (size_t i = 0; i < napps; i++)
+        most += apps[i].ninfo;
+    holds = calloc(most + 1, sizeof *holds);
+    *n = holds ? add_holds(infos, ninfo, holds) : 0;
+    for (size_t i = 0; holds && i < napps; i++)
+        *n += add_holds(apps[i].info, apps[i].ninfo, holds + *n);
+    return holds;
+}
+
+/* Ranks that are held end with us, who wanted it: so the launcher calls us, starts nothing if we
+ * are gone, and holds them on our behalf. */
+static struct link *start_held(const pmix_info_t *holds, size_t n, const pmix_info_t *infos,
+                               size_t ninfo, const pmix_app_t *apps, size_t napps,
+                               pmix_status_t *status, struct err *e)
+{
+    struct find_program p = { .uri = true };
+    struct link *l = NULL;
+
+    *status = listen_uri(p.own, sizeof p.own);
+    if (*status == PMIX_SUCCESS)
+        *status = find_start_launcher(infos, ninfo, apps, napps, &p, e);
+    if (*status == PMIX_SUCCESS)
+        l = await_call(p.pid, status, e);
+    if (l && *status == PMIX_SUCCESS)
+        *status = link_direct(l, holds, n);
+    if (l && *status == PMIX_SUCCESS)
+        *status = link_go(l);
+    if (!l || *status == PMIX_SUCCESS)
+        return l;
+    link_close(l);                       /* with which it ends */
+    link_drop(l);
+    return NULL;
+}
+
 static struct link *start_ours(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
                                size_t napps, pmix_status_t *status, struct err *e)
 {
+    struct find_program p = { .uri = false };
     struct link *l = NULL;
-    struct found f;
+    size_t n;
+    pmix_info_t *holds = find_holds(infos, ninfo, apps, napps, &n);
 
-    *status = find_start_launcher(infos, ninfo, apps, napps, &f, e);
-    if (*status == PMIX_SUCCESS)
-        l = open_new(&f, status, e);
-    find_clear(&f);
+    if (!holds) {
+        *status = PMIX_ERR_NOMEM;
+        return NULL;
+    }
+    if (n && !attr_true(infos, ninfo, PMIX_NOHUP)) {
+        l = start_held(holds, n, infos, ninfo, apps, napps, status, e);
+    } else {
+        *status = find_start_launcher(infos, ninfo, apps, napps, &p, e);
+        if (*status == PMIX_SUCCESS)
+            l = open_new(&p.f, status, e);
+        find_clear(&p.f);
+    }
+    free(holds);
     return l;
 }
 

@@ -7,6 +7,9 @@
  * do: each call is a fence, and what was said stays in the job's key-value space until it ends.  A
  * piece has at most 16 MiB.
  *
+ * Daemons outlive their target, so that they can say what they have seen: they end by themselves
+ * (PMIX_EVENT_JOB_END of the target tells when), or with their tool's connection.
+ *
  * Every daemon of the set has to make the same calls in the same order; a call returns when all
  * are in it.  Each returns PMIX_SUCCESS or the status of what has failed; then the set is of no
  * use any more.  Not thread-safe: one thread makes them.  Link with -lpmix_ext. */

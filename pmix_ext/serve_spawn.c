@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A tool's jobs, once it has gone: go on; end, being its daemons; end if they are still held, as
- * nobody else knows that they are to be let go on. */
-enum tie { TIE_NONE, TIE_DAEMONS, TIE_HELD };
+/* A tool's jobs, once it has gone: go on; end, being its daemons, or are nobody's daemons; end if they
+ * are still held, as nobody else knows that they are to be let go on. */
+enum tie { TIE_NONE, TIE_DAEMONS, TIE_DAEMONS_STAY, TIE_HELD };
 
 struct starter {                         /* a spawn that is under way */
     TAILQ_ENTRY(starter) in_ext;
@@ -196,10 +196,10 @@ static pmix_status_t split(struct request *rq, const pmix_app_t *apps, size_t n,
 
 static enum tie tie_of(const struct daemons *d, const struct spawn_request *want)
 {
+    if (d->are)
+        return d->nohup ? TIE_DAEMONS_STAY : TIE_DAEMONS;
     if (d->nohup)
         return TIE_NONE;
-    if (d->are)
-        return TIE_DAEMONS;
     return want->n && spawn_info(&want->commands[0], "hold") ? TIE_HELD : TIE_NONE;
 }
 
@@ -252,7 +252,7 @@ pmix_status_t daemons_start(struct ext *x, const struct session *owner, const ch
     s->ext = x;
     s->tool = s->planned = true;
     s->owner = owner;
-    s->tie = follow ? TIE_DAEMONS : TIE_NONE;
+    s->tie = follow ? TIE_DAEMONS : TIE_DAEMONS_STAY;
     snprintf(s->target, sizeof s->target, "%s", job);
     TAILQ_INIT(&s->plans);
     waiters_init(&s->waiters);
@@ -307,7 +307,7 @@ static bool end_tied(struct ext *x, enum tie what, const char *job)
     const struct ext_order order = { .kind = what == TIE_DAEMONS ? EXT_LEAVE : EXT_TERMINATE,
                                      .who = "its tool, which has gone while it was held" };
 
-    if (!x->ops.order || (what == TIE_HELD && !waits(x, job)))
+    if (!x->ops.order || what == TIE_DAEMONS_STAY || (what == TIE_HELD && !waits(x, job)))
         return false;
     if (x->ops.order(x->host, job, -1, &order))
         return true;
@@ -344,6 +344,20 @@ void daemons_tie_main(const struct session *owner)
     for (size_t i = 0; x->ops.facts->job(x->host, i, &j); i++)
         if (j.number == 0)
             tie_to(x, owner, TIE_HELD, j.nspace);
+}
+
+bool ext_daemons_tool(const struct ext *x, const char *job, char *who, size_t size)
+{
+    const struct tied *t;
+
+    TAILQ_FOREACH(t, &x->tied, in_ext)
+        if (t->what != TIE_HELD && !strcmp(t->job, job)) {
+            if (size)
+                snprintf(who, size, "tool %.100s, pid %lld", t->owner->who.nspace,
+                         (long long)t->owner->who.pid);
+            return true;
+        }
+    return false;
 }
 
 static void untie(struct ext *x, struct tied *t)

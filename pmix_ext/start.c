@@ -102,12 +102,12 @@ static pmix_status_t add_hold(char ***words, const char *place, const pmix_info_
     return PMIX_ERR_BAD_PARAM;
 }
 
-static pmix_status_t add_info(char ***words, const pmix_info_t *info, struct err *e)
+static pmix_status_t add_info(char ***words, const pmix_info_t *info, bool hold, struct err *e)
 {
     const char *place = hold_place_of(info->key);
 
     if (place)
-        return add_hold(words, place, info, e);
+        return hold ? add_hold(words, place, info, e) : PMIX_SUCCESS;
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         if (!PMIX_CHECK_KEY(info, options[i].key))
             continue;
@@ -129,12 +129,13 @@ static pmix_status_t add_info(char ***words, const pmix_info_t *info, struct err
     return PMIX_ERR_NOT_SUPPORTED;
 }
 
-static pmix_status_t add_infos(char ***words, const pmix_info_t *infos, size_t n, struct err *e)
+static pmix_status_t add_infos(char ***words, const pmix_info_t *infos, size_t n, bool hold,
+                               struct err *e)
 {
     pmix_status_t rc = PMIX_SUCCESS;
 
     for (size_t i = 0; i < n && rc == PMIX_SUCCESS; i++)
-        rc = add_info(words, &infos[i], e);
+        rc = add_info(words, &infos[i], hold, e);
     return rc;
 }
 
@@ -154,7 +155,7 @@ static void add_env(char ***words, char *const *env)
 }
 
 /* argv[0] is the program's name, as everywhere; a word ":" would end the program's words. */
-static pmix_status_t add_app(char ***words, const pmix_app_t *app, struct err *e)
+static pmix_status_t add_app(char ***words, const pmix_app_t *app, bool hold, struct err *e)
 {
     char number[16];
     pmix_status_t rc;
@@ -167,7 +168,7 @@ static pmix_status_t add_app(char ***words, const pmix_app_t *app, struct err *e
         add(words, app->cwd);
     }
     add_env(words, app->env);
-    rc = add_infos(words, app->info, app->ninfo, e);
+    rc = add_infos(words, app->info, app->ninfo, hold, e);
     if (rc != PMIX_SUCCESS)
         return rc;
     if (!app->cmd || !*app->cmd) {
@@ -185,8 +186,9 @@ static pmix_status_t add_app(char ***words, const pmix_app_t *app, struct err *e
     return PMIX_SUCCESS;
 }
 
+/* hold: those that say which ranks are held count. */
 static pmix_status_t make_words(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
-                                size_t napps, char ***words, struct err *e)
+                                size_t napps, bool hold, char ***words, struct err *e)
 {
     pmix_status_t rc = PMIX_SUCCESS;
     char path[PATH];
@@ -196,9 +198,9 @@ static pmix_status_t make_words(const pmix_info_t *infos, size_t ninfo, const pm
     for (size_t i = 0; i < napps && rc == PMIX_SUCCESS; i++) {
         if (i)
             add(words, ":");
-        rc = add_infos(words, infos, ninfo, e);
+        rc = add_infos(words, infos, ninfo, hold, e);
         if (rc == PMIX_SUCCESS)
-            rc = add_app(words, &apps[i], e);
+            rc = add_app(words, &apps[i], hold, e);
     }
     return rc;
 }
@@ -327,17 +329,22 @@ pmix_status_t find_start_program(const pmix_info_t *infos, size_t ninfo, const p
 /* --- one of ours ------------------------------------------------------- */
 
 pmix_status_t find_start_launcher(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
-                                  size_t napps, struct found *f, struct err *e)
+                                  size_t napps, struct find_program *p, struct err *e)
 {
     char **words = NULL;
     pmix_status_t rc;
-    pid_t pid;
 
-    *f = (struct found){ .fd = -1 };
-    rc = apps && napps ? make_words(infos, ninfo, apps, napps, &words, e) : PMIX_ERR_BAD_PARAM;
+    p->f = (struct found){ .fd = -1 };
+    if (p->uri) {
+        add(&words, "env");
+        add_variable(&words, PMIX_LAUNCHER_RNDZ_URI, p->own);
+    }
+    rc = apps && napps ? make_words(infos, ninfo, apps, napps, !p->uri, &words, e)
+                       : PMIX_ERR_BAD_PARAM;
     if (rc == PMIX_SUCCESS) {
-        pid = start_words(words, infos, ninfo, e);
-        rc = pid > 0 ? await(pid, f, e) : PMIX_ERR_JOB_FAILED_TO_LAUNCH;
+        p->pid = start_words(words, infos, ninfo, e);
+        rc = p->pid <= 0 ? PMIX_ERR_JOB_FAILED_TO_LAUNCH
+             : p->uri    ? PMIX_SUCCESS : await(p->pid, &p->f, e);
     }
     PMIX_ARGV_FREE(words);
     return rc;

@@ -1,16 +1,17 @@
 /* pmix_flow - a tool that starts a launcher and the job through it (RFC0023, indirect launch),
  * by the standard's calls alone.
  *
- * pmix_flow HOW [-s] [-l] [-d] [-h PLACE] [-e NAME=VALUE] [-a KEY=AGENT] [-c DAEMON] [-t DAEMON]
+ * pmix_flow HOW [-s] [-l] [-d] [-k] [-n] [-h PLACE] [-e NAME=VALUE] [-a KEY=AGENT] [-c DAEMON] [-t DAEMON]
  *           -- LAUNCHER...
  *
  * HOW: what is in the launcher's environment, how it is run, how it is met:
  *     uri-fork, uri-system, uri-spawn, uri-alias   our URI: it calls us
  *     pause-fork, pause-old                        it waits for our call
  *     direct                                       no launcher, a program: direct launch
- * -s: be connected to a server before.  -l: leave while it waits.  -d: give directives before it
- * is let go, not with that.  Directives: -h where ranks are held, -e a variable, -a an agent, -c a
- * program as a daemon on each node.  -t: the same by a spawn, once ranks are held.
+ * -s: be connected to a server before.  -l: leave while it waits.  -k: die by SIGKILL once ranks are
+ * held.  -n: PMIX_NOHUP.  -d: give directives before it is let go, not with that.  Directives: -h where
+ * ranks are held, -e a variable, -a an agent, -c a program as a daemon on each node.  -t: the same by a
+ * spawn, once ranks are held.
  * Tells what happens, a line each; exits with 0, or 1 and the name of a status on stderr. */
 #define _GNU_SOURCE
 #include <pmix_tool.h>
@@ -42,7 +43,7 @@ static int ntold;
 
 static pmix_proc_t me, launcher;
 static const char *how, *hold, *env, *agent, *daemon_path, *co_daemon;
-static int server_first, leave, early;
+static int server_first, leave, early, die, nohup;
 static char **words;
 static pid_t child;
 
@@ -167,6 +168,8 @@ static void make_directives(pmix_data_array_t *out)
     }
     if (co_daemon)
         add_daemon(list);
+    if (nohup)
+        PMIX_INFO_LIST_ADD(rc, list, PMIX_NOHUP, NULL, PMIX_BOOL);
     PMIX_INFO_LIST_CONVERT(rc, list, out);
     if (rc == PMIX_ERR_EMPTY)
         PMIX_DATA_ARRAY_CONSTRUCT(out, 0, PMIX_INFO);
@@ -400,6 +403,8 @@ static void flow(void)
     if (hold) {
         t = await(PMIX_READY_FOR_DEBUG, "");
         say("held", t.nspace, t.place);
+        if (die)
+            kill(getpid(), SIGKILL);
         if (daemon_path)
             run_daemons(t.nspace);
         PMIX_PROC_LOAD(&job, t.nspace, PMIX_RANK_WILDCARD);
@@ -435,11 +440,13 @@ int main(int argc, char **argv)
 
     how = argc > 1 ? argv[1] : "";
     optind = 2;
-    while ((c = getopt(argc, argv, "+sldh:e:a:t:c:")) != -1)
+    while ((c = getopt(argc, argv, "+sldknh:e:a:t:c:")) != -1)
         switch (c) {
         case 's': server_first = 1; break;
         case 'l': leave = 1; break;
         case 'd': early = 1; break;
+        case 'k': die = 1; break;
+        case 'n': nohup = 1; break;
         case 'h': hold = optarg; break;
         case 'e': env = optarg; break;
         case 'a': agent = optarg; break;

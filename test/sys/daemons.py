@@ -11,7 +11,7 @@ from lib import *
 from pmixlib import *
 
 OUT, ERR = 2, 4
-END, BAD_PARAM, NO_NAMESPACE, NOT_FOUND = -145, -27, -44, -46
+END, BY_SIGNAL, BAD_PARAM, NO_NAMESPACE, NOT_FOUND = -145, -402, -27, -44, -46
 CHAIN = ["-launcher", "fork", "-hosts", "a,b,c", "-ppn", "2", "-flat-hosts", "1", "-tree-width", "1"]
 FORK = {"HYDRA_LAUNCHER_AUTOFORK": "0"}
 DAEMONS, TARGET, PER_NODE, PER_PROC, NOHUP = ("pmix.debugger", "pmix.dbg.tgt", "pmix.dbg.dpnd", "pmix.dbg.dpproc",
@@ -28,9 +28,9 @@ def target(name, rank="wildcard"):
     return [yes(DAEMONS), info(TARGET, "PROC", proc(name, rank))]
 
 
-def launch(*words, n=5):
+def launch(*words, n=5, options=()):
     """A job on three nodes, 2, 2 and 1 rank, and a tool."""
-    job = Job(*CHAIN, "-n", n, *(words or ("sleep", 600)), env=FORK)
+    job = Job(*CHAIN, *options, "-n", n, *(words or ("sleep", 600)), env=FORK)
     tool = Tool(job)
     name = results(good(tool.call("pmix-query", queries=[query("pmix.qry.ns")])))[0][2]
     return job, tool, name
@@ -195,16 +195,179 @@ def daemons_end():
     close(job, tool)
 
 
-@test("R23-23: they end with the job that they look after, having heard of it, and are not its exit status")
-def job_ends():
-    said = tmp() + "/said"
-    job, tool, name = launch("/bin/sh", "-c", f"while [ ! -e {tmp()}/go ]; do sleep 0.02; done; exit 0")
-    started(tool, *target(name), yes(NOHUP),
-            app={"cmd": "/bin/sh", "argv": ["sh", "-c", f"trap 'echo term >>{said}; exit 3' TERM; "
-                                            "while :; do sleep 0.05; done"], "maxprocs": 1})
+UNTIL_GO = ("/bin/sh", "-c", "while [ ! -e {}/go ]; do sleep 0.02; done; exit {}")
+STAYS = b"mpiexec_lite: the job has ended; its launcher stays for the daemons of tool "
+
+
+def until_go(status):
+    """A job that ends with this status once go() was called."""
+    return [w.format(tmp(), status) for w in UNTIL_GO]
+
+
+def go():
     write_file(f"{tmp()}/go", "")
+
+
+def says_that_it_stays(job):
+    wait_for(lambda: STAYS in job.error_text(), "it says that it stays")
+
+
+def told_to_end(said):
+    """A daemon that writes when it is, and then fails."""
+    return {"cmd": "/bin/sh", "maxprocs": 1, "argv": [
+        "sh", "-c", f"trap 'echo term >>{said}; exit 3' TERM; echo up >>{said}; while :; do sleep 0.05; done"]}
+
+
+@rows([("R23-23: they do not end with the job that they look after, but with their tool; the launcher stays, says for "
+        "whom, and its status is the job's" + w, i) for w, i in (("", []), (": the same with PMIX_NOHUP", [yes(NOHUP)]))])
+def job_ends(infos):
+    said = tmp() + "/said"
+    job, tool, name = launch(*until_go(3))
+    good(tool.call("pmix-event-register", codes=[END]))
+    d = started(tool, *target(name), *infos, app=told_to_end(said))
+    pids = [p["pid"] for p in table(tool, d)]
+    go()
+    same(tool.event("pmix-event")["source"]["nspace"], name, "the job ends")
+    says_that_it_stays(job)
+    need(all(alive(p) for p in pids), "they live")
+    same([len(table(tool, x)) for x in (name, d)], [5, 3], "all is answered for")
+    same(spawn(tool)["status"], -180, "nothing new is started")
+    tool.close()
+    same(job.finish().status, 3, "the launcher's status")
+    same(sorted(open(said).read().split()), ["term"] * 3 + ["up"] * 3, "each was told to end")
+
+
+@test("R23-23: those whose tool has left them there (PMIX_NOHUP) end some time after the last job, being told")
+def nobody_there():
+    said = tmp() + "/said"
+    job, tool, name = launch(*until_go(0))
+    started(tool, *target(name), yes(NOHUP), app=told_to_end(said))
+    wait_for(lambda: os.path.exists(said) and open(said).read() == "up\n" * 3, "they are up")
+    tool.call("finalize")
+    tool.close()
+    go()
     same(job.finish().status, 0, "the launcher's status")
-    same(open(said).read(), "term\n" * 3, "each was told to end")
+    same(open(said).read(), "up\n" * 3 + "term\n" * 3, "each was told to end")
+
+
+def end_by_signal(job, tool):
+    job.kill(signal.SIGINT)
+
+
+def end_by_front(job, tool):
+    os.kill(job.pid, signal.SIGKILL)
+
+
+def end_by_root(job, tool):
+    os.kill(job.root(), signal.SIGKILL)
+
+
+@rows([("R23-23: a launcher that waits for daemons ends them: " + w, *more) for w, *more in (
+    ("Ctrl-C, and the job's status stays", end_by_signal, [], 3), ("-timeout, likewise", None, ["-timeout", 3], 3),
+    ("its front end is killed", end_by_front, [], 137), ("its root is", end_by_root, [], 255))])
+def waits(how, options, status):
+    job, tool, name = launch(*until_go(3), options=options)
+    started(tool, *target(name), yes(NOHUP))
+    started(tool, yes(DAEMONS), info("pmix.host", "STRING", "a,b"), app={**SLEEP, "maxprocs": 2})
+    go()
+    if how:
+        says_that_it_stays(job)
+        how(job, tool)
+    same(job.finish(clean=False).status, status, "status")
+    nothing_left(job.mark)
+    tool.close()
+
+
+WITNESS = r"""
+#include "pmix_ext_daemon.h"
+#include <unistd.h>
+static int queue[2];
+static void on_end(size_t id, pmix_status_t code, const pmix_proc_t *source, pmix_info_t info[], size_t n,
+                   pmix_info_t *results, size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *cbdata)
+{
+    int status = -1;
+
+    (void)id, (void)code, (void)source, (void)results, (void)nresults;
+    for (size_t i = 0; i < n; i++)
+        if (PMIX_CHECK_KEY(&info[i], PMIX_EXIT_CODE))
+            status = info[i].value.data.integer;
+    if (write(queue[1], &status, sizeof status) != sizeof status)
+        abort();
+    done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
+}
+static int ranks_here(const struct pmix_daemon *d)
+{
+    pmix_query_t query;
+    pmix_info_t *results;
+    pmix_status_t status;
+    size_t n;
+
+    PMIX_QUERY_CONSTRUCT(&query);
+    PMIX_ARGV_APPEND(status, query.keys, PMIX_QUERY_LOCAL_PROC_TABLE);
+    PMIX_QUERY_QUALIFIERS_CREATE(&query, 1);
+    PMIX_INFO_LOAD(&query.qualifiers[0], PMIX_NSPACE, d->target.nspace, PMIX_STRING);
+    status = PMIx_Query_info(&query, 1, &results, &n);
+    return status == PMIX_SUCCESS ? (int)results->value.data.darray->size : status;
+}
+int main(void)
+{
+    pmix_status_t end = PMIX_EVENT_JOB_END;
+    pmix_byte_object_t *all;
+    struct pmix_daemon d;
+    pmix_info_t which;
+    int ranks, status;
+
+    if (pmix_daemon_init(&d) || pipe(queue) < 0)
+        return 1;
+    PMIX_INFO_LOAD(&which, PMIX_EVENT_AFFECTED_PROC, &d.target, PMIX_PROC);
+    if (PMIx_Register_event_handler(&end, 1, &which, 1, on_end, NULL, NULL) < 0 || pmix_daemon_barrier(&d))
+        return 1;
+    if (d.me.rank == 0)
+        printf("up\n"), fflush(stdout);
+    if (read(queue[0], &status, sizeof status) != sizeof status)
+        return 1;
+    ranks = ranks_here(&d);
+    if (pmix_daemon_gather(&d, 0, &ranks, sizeof ranks, &all))
+        return 1;
+    for (uint32_t i = 1; i < d.size && d.me.rank == 0; i++)
+        ranks += *(int *)all[i].bytes;
+    if (d.me.rank == 0)
+        printf("ended with %d, %d ranks seen by %u\n", status, ranks, d.size), fflush(stdout);
+    pause();
+}
+"""
+
+
+@rows([(f"T10: D: a rank dies by {s.name}: daemons live on, hear of it, look, talk, tell their tool, and end with it, {w}",
+        s, hosts, n) for s in (signal.SIGSEGV, signal.SIGKILL)
+       for w, hosts, n in (("on one node", [], 1), ("on two", ["-launcher", "fork", "-hosts", "a,b"], 2))])
+def target_dies(signo, where, n):
+    source, program = tmp() + "/witness.c", tmp() + "/witness"
+    write_file(source, WITNESS)
+    compile_daemon(source, program)
+    job = Job(*where, "-n", 4, "sleep", 600, env=FORK if where else None)
+    tool = Tool(job)
+    good(tool.call("pmix-event-register", codes=[BY_SIGNAL, END]))
+    name = results(good(tool.call("pmix-query", queries=[query("pmix.qry.ns")])))[0][2]
+    front = subprocess.Popen([PMIX_TOOL, "--pid", str(job.pid), "spawn", "--raw", "--target", name, program],
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, env=environment(new_mark()))
+    same(front.stdout.readline(), "up\n", "they are there")
+    os.kill(table(tool, name)[3]["pid"], signo)
+    told = [tool.event("pmix-event") for _ in range(2)]
+    same([(t["status"], t["source"]["nspace"], dict(plain(i) for i in t["infos"])["pmix.exit.code"]) for t in told],
+         [(s, name, 128 + signo) for s in (BY_SIGNAL, END)], "a tool is told of the rank, and of the job")
+    same(front.stdout.readline(), f"ended with {128 + signo}, 4 ranks seen by {n}\n", "what they tell theirs")
+    d = results(good(tool.call("pmix-query", queries=[query("pmix.qry.ns")])))[0][2].split(",")[1]
+    pids = [p["pid"] for p in table(tool, d)]
+    says_that_it_stays(job)
+    same([alive(p) for p in pids], [True] * n, "they live on")
+    front.kill()
+    front.wait()
+    front.stdout.close()
+    same(tool.event("pmix-event")["source"]["nspace"], d, "their end")
+    same([alive(p) for p in pids], [False] * n, "with their tool")
+    tool.close()
+    same(job.finish().status, 128 + signo, "the launcher's status")
 
 
 @rows([("R8: their tool detaches: they end", [], False),

@@ -106,6 +106,53 @@ def direct(hold, words):
         same(lines.count("ran a"), 2, "ranks")
 
 
+def held_direct(*options, words, path=f"{B}/bin"):
+    """A tool that launches a job, to be held, and dies: its mark, what is written (as a file), its lines."""
+    mark = new_mark()
+    with subprocess.Popen([FLOW, "direct", *options, "-h", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True,
+                          env=environment(mark, {**preload(), "PATH": f"{path}:{os.environ['PATH']}"})) as p:
+        lines = [] if "-k" not in options else [p.stdout.readline() for _ in range(2)]
+        same(p.wait(LIMIT), -9, "it dies")
+        yield mark, lines
+        yield p.stdout.read()
+
+
+@rows([(f"T10, R11: a tool that has launched a job directly is killed while ranks are held: they end, and the launcher, {w}",
+        h, words) for w, h, words in (("at exec", "exec", ["sleep", "600"]), ("in init", "init", [prog("mpi_ranks")]))])
+def direct_dies(hold, words):
+    both = held_direct("-k", words=[hold, "--", *words])
+    mark, lines = next(both)
+    need(lines[0].startswith("spawned "), "it has launched it", lines)
+    nothing_left(mark)
+    need("held" in next(both), "its ranks were held")
+
+
+@test("T10: a tool that has launched a held job with PMIX_NOHUP is killed: ranks are held on")
+def direct_nohup():
+    mark, _ = next(held := held_direct("-k", "-n", words=["exec", "--", "sleep", "600"]))
+    ranks = [p for p in left(mark) if proc_bytes(p, "cmdline") == b"sleep\x00600\x00"]
+    same([stat(p)[0] for p in ranks], ["T"] * 2, "they wait")
+    for p in left(mark):
+        if p not in ranks:
+            os.kill(p, signal.SIGTERM)
+    nothing_left(mark)
+    next(held)
+
+
+@test("T10: a tool is killed before the launcher that it has started has called it: nothing is started")
+def direct_dies_early():
+    folder = f"{tmp()}/early"
+    os.mkdir(folder)
+    write_file(f"{folder}/mpiexec_lite", "#!/bin/sh\npid=${PMIX_LAUNCHER_RNDZ_URI%.t}\nkill -9 ${pid##*.}\n"
+               f'exec {LAUNCHER} "$@"\n', 0o755)
+    both = held_direct(words=["exec", "--", "sleep", "600"], path=folder)
+    mark, _ = next(both)
+    nothing_left(mark)
+    said = next(both)
+    need("mpiexec_lite: " in said and "spawned" not in said, "why", said)
+
+
 @rows([(f"T12, R23-02: daemons of an indirect launch, {what}, {w}", flag, o) for w, o in WHERE
        for what, flag in (("by a spawn while ranks are held", "-t"), ("described in the directives", "-c"))])
 def daemons(flag, options):

@@ -230,7 +230,7 @@ def tool_daemon(signo):
     same(w.job.finish().status, 143, "status")
 
 
-@each("D: a rank dies: a tool is told how its job ends, before its daemons are told to")
+@each("D: a rank dies: a tool is told how its job ends; its daemons stay until it ends (more: daemons.py)")
 def tool_target(signo):
     w = Watched()
     front, pids = w.spawn_daemons()
@@ -239,9 +239,11 @@ def tool_target(signo):
     same(w.events(main_job, BY_SIG)["pmix.exit.code"], 128 + signo, "the rank")
     w.took(1)
     same(w.events(main_job, JOB_END)["pmix.exit.code"], 128 + signo, "the job")
-    need(all(alive(p) for p in pids), "its daemons live: they have time to say what they have seen")
+    wait_for(lambda: b"its launcher stays for the daemons of tool " in w.job.error_text(), "it says that it stays")
+    need(all(alive(p) for p in pids), "its daemons live")
+    front.terminate()                    # the daemons are told to end
     w.events(w.daemons, JOB_END)
-    front.wait(LIMIT)
+    same(front.wait(LIMIT), 143, "its front end ends like them")
     same(w.job.finish().status, 128 + signo, "status")
 
 
