@@ -133,9 +133,9 @@ def direct_nohup():
     mark, _ = next(held := held_direct("-k", "-n", words=["exec", "--", "sleep", "600"]))
     ranks = [p for p in left(mark) if proc_bytes(p, "cmdline") == b"sleep\x00600\x00"]
     same([stat(p)[0] for p in ranks], ["T"] * 2, "they wait")
-    for p in left(mark):
-        if p not in ranks:
-            os.kill(p, signal.SIGTERM)
+    all_of_it = left(mark)
+    front, = [p for p in all_of_it if stat(p)[1] not in all_of_it]
+    os.kill(front, signal.SIGTERM)
     nothing_left(mark)
     next(held)
 

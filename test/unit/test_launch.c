@@ -501,6 +501,24 @@ static void test_sweep(void **state)
     free(r);
 }
 
+/* One that has ended is over, though the launcher lives on for others: nobody is killed any more. */
+static void test_over(void **state)
+{
+    struct run *r = malloc(sizeof *r);
+
+    (void)state;
+    assert_non_null(r);
+    start(r, 2);
+    happen(r, "1 die 0 SEGV");
+    happen(r, "1.5 die 1 TERM");
+    happen(r, "9 signal 15");
+    assert_int_equal(r->sweeps, 0);
+    assert_null(strstr(r->log, "KILL"));
+    assert_true(launch_due(&r->l) == 0);
+    launch_clear(&r->l);
+    free(r);
+}
+
 static void test_cases(void **state)
 {
     struct run *r = malloc(sizeof *r);
@@ -589,7 +607,8 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cases), cmocka_unit_test(test_sweep), cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_cases), cmocka_unit_test(test_sweep),
+        cmocka_unit_test(test_over), cmocka_unit_test(test_lines),
         cmocka_unit_test(test_statuses), cmocka_unit_test(test_shell_status),
         cmocka_unit_test(test_no_memory),
     };
