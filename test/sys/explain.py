@@ -223,6 +223,13 @@ def as_text():
     same(list(explain("-q", "true")), ["summary"], "in JSON")
 
 
+@test("hosts are crowded by the slots that somebody gave them, not a lone host by one that nobody did")
+def crowded():
+    more = "1 host with more ranks than slots"
+    need(more not in text("-q", "-n", 2, "true"), "no list")
+    need(more in text("-q", "-launcher", "fork", "-hosts", "a:1", "-n", 2, "true"), "a list")
+
+
 @test("a program that is not here is told; wrong words are refused as ever")
 def wrong():
     a = explain("-n", 1, "true", ":", "no-such-program")["programs"]
