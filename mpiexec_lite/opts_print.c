@@ -61,7 +61,8 @@ void opts_print_version(FILE *out)
     struct buf names = BUF_INIT;
 
     launcher_names(&names);
-    fprintf(out, "mpiexec_lite " VERSION "\nPMI-1.1, PMI-1.2 and PMI-2.0; launchers %.*s\n",
+    fprintf(out, "mpiexec_lite " VERSION "\nPMI-1.1, PMI-1.2 and PMI-2.0; hosts of slurm, pbs, lsf, sge, "
+            "cobalt, ll, flux\nlaunchers %.*s\n",
             (int)names.len, names.data ? names.data : "");
     buf_clear(&names);
 }
