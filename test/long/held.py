@@ -62,6 +62,8 @@ def trial(seed):
             subprocess.run([PMIX_TOOL, "--pid", str(job.pid), "release"], env=environment(mark), check=False,
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         job.kill(signal.SIGTERM)
+    elif tool and what == "rank":
+        tool.kill()                                      # its daemons would stay after the job
     try:
         job.popen.wait(LIMIT)
         nothing_left(job.mark)
