@@ -168,6 +168,42 @@ def held(hold, options):
     same(job.finish().status, 0 if hold is hold_by_option else 143, "the launcher's end")
 
 
+REQUIRED = """
+    #include <pmix_tool.h>
+    #include <stdio.h>
+    int main(int argc, char **argv) {
+        for (int i = 2; i < argc; i += 2) {
+            pmix_info_t info;
+            pmix_proc_t me;
+            pmix_status_t rc;
+            PMIX_INFO_LOAD(&info, argv[i + 1], "me", PMIX_STRING);
+            if (argv[i][0] == 'r')
+                PMIX_INFO_REQUIRED(&info);
+            rc = argv[1][0] == 't' ? PMIx_tool_init(&me, &info, 1) : PMIx_Init(&me, &info, 1);
+            printf("%s\\n", PMIx_Error_string(rc));
+            fflush(stdout);
+            PMIX_INFO_DESTRUCT(&info);
+            if (rc == PMIX_SUCCESS)
+                PMIx_Finalize(NULL, 0); }
+        return 0; }
+"""
+
+
+@test("R10-24: PMIx_Init and PMIx_tool_init refuse what is required and means nothing here, and pass over it if not")
+def required():
+    program, unknown = compiled("required", REQUIRED), ("pmix.fqdn", "pmix.lcpus", "pmix.version", "no.such")
+    words = [x for key in unknown for x in ("required", key)]
+    refusals = ["PMIX_ERR_NOT_SUPPORTED"] * len(unknown)
+    r = run("-n", 1, program, "rank", *words, "optional", "pmix.fqdn", env=preloaded({}))
+    same((r.status, r.lines), (0, refusals + ["PMIX_SUCCESS"]), f"a rank: {r}")
+    job = Job("-n", 1, "sleep", 1000)
+    for how, key in ("optional", "pmix.fqdn"), ("required", "pmix.tool.nspace"):
+        status, text = run_alone(program, "tool", *words, how, key, env=as_tool(job))
+        same((status, text.splitlines()), (0, refusals + ["PMIX_SUCCESS"]), f"a tool, {how} {key}")
+    job.kill(signal.SIGTERM)
+    job.finish()
+
+
 @test("a static program")
 def static():
     more = ["-fsanitize=address,undefined"] if is_sanitized() else []
@@ -525,7 +561,7 @@ def strings(name, kind):
 # --- memory ---------------------------------------------------------------------------
 
 
-@rows([(f"valgrind: {what}", what) for what in ("basics", "events")])
+@rows([(f"valgrind: {what}", what) for what in ("basics", "events", "threads", "long")])
 def memory(what):
     if is_sanitized():
         raise Skip("the sanitizers look at memory themselves")

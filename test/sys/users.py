@@ -490,11 +490,19 @@ def tools(owner, other):
     for uid in sorted({owner, 0}):
         for make in ASK:
             words = make(w)
-            if uid != owner and ("--system" not in words and "unix:" not in str(words)):
+            if uid != owner and "--system" not in words and "unix:" not in str(words):
                 continue                 # root trusts no folder of a user's
             if "kill" not in words and "pause" not in words:
                 r, _ = w.tool(uid, *words)
                 need(r.returncode == 0 and w.name in r.stdout, f"{words}: user {uid}", r)
+    theirs = f"{tmp()}/theirs"           # root sees the jobs of several users, each by its launcher
+    os.mkdir(theirs, 0o700)
+    os.chown(theirs, other, other)
+    second = Job("-nameserver", f"{tmp()}/names", "-n", 1, "sleep", 1000, without=("XDG_RUNTIME_DIR",),
+                 env=w.env | {"PMIX_SERVER_TMPDIR": theirs}, **as_user(other))
+    wait_for(lambda: len(json.loads(w.tool(0, "--system", "--json", "ps")[0].stdout)["jobs"]) == 2, "root sees both")
+    second.kill(signal.SIGTERM)
+    second.finish()
     r, _ = w.tool(owner, *ASK[-1](w))
     same((r.returncode, r.stderr), (0, ""), "the owner kills a rank")
     w.end()
