@@ -561,7 +561,7 @@ def strings(name, kind):
 # --- memory ---------------------------------------------------------------------------
 
 
-@rows([(f"valgrind: {what}", what) for what in ("basics", "events", "threads", "long")])
+@rows([(f"valgrind: {what}", what) for what in ("basics", "events", "threads")])
 def memory(what):
     if is_sanitized():
         raise Skip("the sanitizers look at memory themselves")
