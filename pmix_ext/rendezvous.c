@@ -312,6 +312,15 @@ static bool take_entry(const char *folder, const char *name, struct rendezvous *
     return false;
 }
 
+static int unsafe(const char *folder, struct err *e)
+{
+    struct stat st;
+    bool others = lstat(folder, &st) == 0 && st.st_uid != geteuid();
+
+    return err_set(e, ERR_OTHER, "%s: %s", folder, others ? "it belongs to another user"
+                                                          : "others can write there");
+}
+
 int rendezvous_list(bool system, const char *wanted, struct rendezvous **list, struct err *e)
 {
     char folder[RUNDIR_PATH], host[RENDEZVOUS_HOST] = "";
@@ -329,7 +338,7 @@ int rendezvous_list(bool system, const char *wanted, struct rendezvous **list, s
     if (access(folder, F_OK) < 0 && errno == ENOENT)
         return 0;
     if (!rundir_is_safe(folder, system))
-        return err_set(e, ERR_OTHER, "%s: others can write there", folder);
+        return unsafe(folder, e);
     dir = opendir(folder);
     if (!dir)
         return err_set(e, ERR_OTHER, "%s: %s", folder, strerror(errno));
