@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -353,6 +354,7 @@ static _Noreturn void keep(const struct windows *w, int front)
     int null = open("/dev/null", O_RDWR);
 
     setsid();
+    prctl(PR_SET_NAME, "mpiexec_windows");       /* killall does not get the front end as well */
     if (null < 0 || sweep_prepare() < 0 || dup2(null, STDIN_FILENO) < 0 ||
         dup2(null, STDOUT_FILENO) < 0 || dup2(front, k.front) < 0)
         _exit(1);
