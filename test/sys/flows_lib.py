@@ -322,6 +322,18 @@ def refused(make, said):
     same(os.path.exists(path + ".new"), False, "nothing is left beside it")
 
 
+@rows([(f"R23-12: PMIX_LAUNCHER_RNDZ_FILE beside {what} of the name that it is written under: that stays", make, said)
+       for what, make, said in (
+           ("a file", lambda p: write_file(p, "precious\n", 0o600), "has something else in it, and is not replaced"),
+           ("a link", lambda p: os.symlink("/nonexistent", p), "is no file of ours, and is not replaced"))])
+def beside(make, said):
+    path = f"{tmp()}/entry.{next(numbers)}"
+    make(path + ".new")
+    r = run("-n", 1, "echo", "ran", env={"PMIX_LAUNCHER_RNDZ_FILE": path})
+    same((r.status, r.lines, r.err.decode()), (255, [], f"mpiexec_lite: PMIX_LAUNCHER_RNDZ_FILE: {path}.new {said}\n"), "end")
+    need(os.path.lexists(path + ".new") and not os.path.exists(path), "it")
+
+
 @test("R23-12: a launcher's entry is not replaced while it runs; a device is none")
 def taken():
     path = f"{tmp()}/entry.{next(numbers)}"
