@@ -167,6 +167,15 @@ def lost(how, options):
 # --- the two scopes ---------------------------------------------------------------
 
 
+@test("R23-21: a launcher's environment is variables: a word that is none is not taken for its program")
+def no_variable():
+    for word in ("touch", "-S", "=x"):
+        status, lines, err = flow("uri-spawn", "-v", word, words=ours("-n", 1, "echo", "ran"))
+        need(status and not lines and "PMIx_Spawn" in err and "PMIX_ERR_BAD_PARAM" in err, f"'{word}' is refused", status, lines, err)
+    status, lines, err = flow("uri-spawn", "-v", "V=v", words=ours("-n", 1, script('echo "V $V"')))
+    need(status == 0 and "V v" in lines, "a variable", status, lines, err)
+
+
 @rows([(f"R23-19, R23-21: {key}: the app's environment is the launcher's, directives are for its job", key)
        for key in ("pmix.spwn.tool", "pmix.spwn.launcher")])
 def scopes(key):
