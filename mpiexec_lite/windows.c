@@ -108,7 +108,8 @@ static const char in_window[] =
     "read x; }; }";
 
 /* A rank that gdb has attached to is continued at once, which only ends its being stopped for
- * everybody: it still waits for gdb, but no thread of it will stop again later.  gdb runs the user's shell. */
+ * everybody: it still waits for gdb, but no thread of it will stop again later.  gdb runs the
+ * user's shell, which need not be one that reads this. */
 static const char in_gdb[] =
     "command -v gdb >/dev/null 2>&1 || { echo \"there is no gdb on $(uname -n)\"; exit 1; }; "
     "exec gdb -q -iex \"set pagination off\" -p %d -ex \"handle SIGCONT nostop noprint pass\" "
