@@ -205,7 +205,7 @@ check-long: test-deps
 check-long-only: all $B/test/sim/sim
 	@$(MAKE) --no-print-directory fuzz SECS=20
 	@test/run --timeout 900 test/torture/run test/differential/run test/sim/planted \
-	    test/long/minute.py test/long/spawns.py test/long/tools.py
+	    test/long/minute.py test/long/spawns.py test/long/tools.py test/long/held.py
 
 # A real Slurm, of four nodes on this machine.
 check-slurm: slurm-deps

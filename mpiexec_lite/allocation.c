@@ -2,6 +2,7 @@
 #include "mpiexec_lite/allocation.h"
 
 #include "mpiexec_lite/env.h"
+#include "mpiexec_lite/flux.h"
 #include "mpiexec_lite/opts_table.h"
 
 #include <stdlib.h>
@@ -176,6 +177,31 @@ static int read_pe_lines(struct hosts *h, const char *text, const char *name,
     return read_copy(h, text, name, add_pe_lines, e);
 }
 
+/* --- flux ----------------------------------------------------------------------- */
+
+/* A job of "flux run" is one of the instance around it. */
+static int read_flux_job(struct hosts *h, const char *id, const char *name, char *const *envp,
+                         struct err *e)
+{
+    char *const words[] = { (char *)"flux", (char *)"job", (char *)"info", (char *)id, (char *)"R",
+                            NULL };
+
+    (void)name;
+    return flux_ask(h, words, envp, e);
+}
+
+/* "flux alloc", "flux batch" and "flux start" make an instance of their own. */
+static int read_flux(struct hosts *h, const char *uri, const char *name, char *const *envp,
+                     struct err *e)
+{
+    char *const words[] = { (char *)"flux", (char *)"kvs", (char *)"get", (char *)"resource.R",
+                            NULL };
+
+    (void)uri;
+    (void)name;
+    return flux_ask(h, words, envp, e);
+}
+
 /* --- kinds ---------------------------------------------------------------------- */
 
 static const struct allocation_kind kinds[] = {
@@ -188,6 +214,8 @@ static const struct allocation_kind kinds[] = {
     { .name = "sge", .sources = { { "PE_HOSTFILE", true, read_pe_lines } } },
     { .name = "cobalt", .sources = { { "COBALT_NODEFILE", true, read_lines } } },
     { .name = "ll", .sources = { { "LOADL_HOSTFILE", true, read_lines } } },
+    { .name = "flux", .sources = { { "FLUX_JOB_ID", false, read_flux_job },
+                                   { "FLUX_URI", false, read_flux } } },
 };
 
 const struct allocation_kind *allocation_find(const char *name)

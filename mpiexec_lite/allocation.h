@@ -3,7 +3,7 @@
  *
  * Names, files and their syntax are those of the managers' own manuals: sbatch(1) for
  * slurm, qsub(1B) for pbs, bsub(1) for lsf, sge_pe(5) for sge, the guides of Cobalt and
- * LoadLeveler.  Nothing is asked of the manager itself. */
+ * LoadLeveler.  Nothing is asked of the manager itself, but of Flux (flux.h). */
 #ifndef MPIEXEC_LITE_ALLOCATION_H
 #define MPIEXEC_LITE_ALLOCATION_H
 

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
+enum { AWAITED_MAX = 6 };                /* groups of ranks that are named */
+
 static void line(struct buf *out, const char *what, const char *text)
 {
     buf_printf(out, "    %-8s ", what);
@@ -95,6 +97,63 @@ static void write_others(const struct launch *l, struct buf *out)
     buf_char(out, '\n');
 }
 
+/* --- who waited, and for whom ------------------------------------------ */
+
+/* It ran when the job was ended, and could have come to the fence that others waited in. */
+static bool is_awaited(const struct launch *l, int rank)
+{
+    const struct rank_state *r = &l->ranks[rank];
+
+    return rank != l->culprit && r->pid && !r->unstarted && !r->lost && r->followed &&
+           !r->fenced && r->pmi != PMI_DONE;
+}
+
+/* The last of the ranks from this one on that are awaited, on the same host. */
+static int last_of(const struct launch *l, int rank, const char *host)
+{
+    while (rank + 1 < l->size && is_awaited(l, rank + 1) &&
+           !strcmp(l->hostname(l->host, rank + 1), host))
+        rank++;
+    return rank;
+}
+
+static void name_awaited(const struct launch *l, struct buf *out)
+{
+    int groups = 0, more = 0;
+
+    for (int i = 0, last; i < l->size; i = last + 1) {
+        const char *host;
+
+        last = i;
+        if (!is_awaited(l, i))
+            continue;
+        host = l->hostname(l->host, i);
+        last = last_of(l, i, host);
+        if (groups++ >= AWAITED_MAX) {
+            more += last - i + 1;
+            continue;
+        }
+        buf_printf(out, last > i ? "%sranks %d-%d on " : "%srank %d on ",
+                   groups > 1 ? ", " : "; not there: ", i, last);
+        buf_escaped(out, host, strlen(host));
+    }
+    if (more)
+        buf_printf(out, " and %d more", more);
+}
+
+static void write_fence(const struct launch *l, struct buf *out)
+{
+    int n = 0;
+
+    for (int i = 0; i < l->size; i++)
+        n += i != l->culprit && l->ranks[i].fenced;
+    if (!n)
+        return;
+    buf_printf(out, "    fence    %d waited in one", n);
+    name_awaited(l, out);
+    buf_char(out, '\n');
+}
+
 void card_job(const struct launch *l, double after, const char *memory, const char *words,
               struct buf *out)
 {
@@ -105,6 +164,27 @@ void card_job(const struct launch *l, double after, const char *memory, const ch
         line(out, "memory", memory);
     write_words(words, out);
     write_others(l, out);
+    write_fence(l, out);
+}
+
+void card_banner(const struct launch *l, struct buf *out)
+{
+    static const char line[] = "=========================================="
+                               "=========================================\n";
+    const struct rank_state *r = l->culprit < 0 ? NULL : &l->ranks[l->culprit];
+    int status;
+
+    if (!r || !l->culprit_failed || r->aborted || r->unstarted || !r->pid)
+        return;
+    status = WIFSIGNALED(r->wstatus) ? WTERMSIG(r->wstatus) : WEXITSTATUS(r->wstatus);
+    buf_printf(out, "\n%s=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n"
+               "=   PID %d RUNNING AT ", line, (int)r->pid);
+    buf_escaped(out, l->hostname(l->host, l->culprit), strlen(l->hostname(l->host, l->culprit)));
+    buf_printf(out, "\n=   EXIT CODE: %d\n=   CLEANING UP REMAINING PROCESSES\n"
+               "=   YOU CAN IGNORE THE BELOW CLEANUP MESSAGES\n%s", status, line);
+    if (WIFSIGNALED(r->wstatus))
+        buf_printf(out, "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: %s (signal %d)\n",
+                   strsignal(status), status);
 }
 
 void card_receipt(int left, int nodes, const char *lost, struct buf *out)

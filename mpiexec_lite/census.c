@@ -4,6 +4,7 @@
 #include <endian.h>
 #include <string.h>
 
+enum { USED = 256, WAITS = 512 };        /* beside the kind */
 enum { HEAD = 5, NUMBERS = 3, MORE = 5 };        /* of 4, 8 and 4 bytes; the last two with usage */
 
 static void add_u32(struct buf *out, uint32_t n)
@@ -36,7 +37,7 @@ void census_add(struct buf *out, const struct census *x)
     size_t len;
     const char *text = text_of(x, &len);
 
-    add_u32(out, (uint32_t)x->kind | (x->used ? 256 : 0));
+    add_u32(out, (uint32_t)x->kind | (x->used ? USED : 0) | (x->held ? WAITS : 0));
     add_u32(out, (uint32_t)x->index);
     add_u32(out, (uint32_t)x->pid);
     add_u32(out, (uint32_t)x->pmi);
@@ -92,8 +93,10 @@ int census_next(const char **data, size_t *len, struct census *x, struct err *e)
     x->pmi = (enum pmi_phase)take(data, len, 4);
     text = (uint32_t)take(data, len, 4);
     x->kind = (enum census_kind)(kind & 255);
-    x->used = kind & 256;
-    if ((kind & ~256u) > CENSUS_NO_STACK || (unsigned)x->pmi > PMI_DONE || x->pid < 0)
+    x->used = kind & USED;
+    x->held = kind & WAITS;
+    if ((kind & ~(uint32_t)(USED | WAITS)) > CENSUS_NO_STACK || (unsigned)x->pmi > PMI_DONE ||
+        x->pid < 0)
         return err_set(e, ERR_INVALID_VAL, "a record of kind %u", kind);
     if (x->used && *len < NUMBERS * 8 + MORE * 4)
         return err_set(e, ERR_LENGTH, "a record without its numbers");

@@ -19,6 +19,7 @@ struct census {
     int    index;                /* rank; block; 0 */
     pid_t  pid;
     enum pmi_phase pmi;
+    bool   held;                 /* it waits to be let go on */
     bool   used;                 /* usage is there */
     struct fact_usage usage;
     const char *text;            /* the path of a program, or what is said of a stack; in the

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+static const long long NO_LIMIT = 1LL << 60;
+
 /* The first line of folder/name, as a string; false: it cannot be read. */
 static int read_line(const char *folder, const char *name, char *text, int size)
 {
@@ -36,6 +38,21 @@ static void narrow(long long *to, long long n)
         *to = n;
 }
 
+/* Of version 1 "no limit" is a very large number. */
+static long long old_number(const char *folder, const char *name)
+{
+    long long n = number(folder, name);
+
+    return n < NO_LIMIT ? n : -1;
+}
+
+static void take_time(struct cgroup_limits *to, double quota, double period)
+{
+    if (quota > 0 && period > 0 && (to->cpus < 0 || quota / period < to->cpus))
+        to->cpus = quota / period;
+}
+
+/* Files of either version: a folder has those of one. */
 static void take_folder(struct cgroup_limits *to, const char *folder)
 {
     long long pids = number(folder, "pids.max"), now = number(folder, "pids.current");
@@ -43,33 +60,57 @@ static void take_folder(struct cgroup_limits *to, const char *folder)
     char text[80];
 
     narrow(&to->memory, number(folder, "memory.max"));
+    narrow(&to->memory, old_number(folder, "memory.limit_in_bytes"));
     if (pids >= 0)
         narrow(&to->pids, now < 0 ? pids : pids > now ? pids - now : 0);
     if (read_line(folder, "cpu.max", text, sizeof text) &&
-        sscanf(text, "%lf %lf", &quota, &period) == 2 && period > 0 &&
-        (to->cpus < 0 || quota / period < to->cpus))
-        to->cpus = quota / period;
+        sscanf(text, "%lf %lf", &quota, &period) == 2)
+        take_time(to, quota, period);
+    take_time(to, (double)number(folder, "cpu.cfs_quota_us"),
+              (double)number(folder, "cpu.cfs_period_us"));
 }
 
-void cgroup_limits_read(struct cgroup_limits *to, const char *own, const char *mount)
+/* A group and those above it, up to where they are mounted: in a container that is the
+ * outermost one to be seen. */
+static void take_groups(struct cgroup_limits *to, const char *mount, const char *group)
 {
-    char line[PATH_MAX], folder[PATH_MAX];
-    FILE *f = fopen(own, "re");
+    char folder[PATH_MAX];
     char *slash;
 
-    *to = (struct cgroup_limits){ -1, -1, -1 };
-    folder[0] = '\0';
-    while (f && fgets(line, sizeof line, f))
-        if (!strncmp(line, "0::/", 4))
-            snprintf(folder, sizeof folder, "%.200s%.*s", mount, (int)strcspn(line + 3, "\n"),
-                     line + 3);
-    if (f)
-        fclose(f);
-    /* Up to the mount itself: in a container that is the outermost one to be seen. */
-    while (*folder && (slash = strrchr(folder, '/')) &&
-           (size_t)(slash - folder) >= strlen(mount)) {
+    if (snprintf(folder, sizeof folder, "%s%s", mount, group) >= (int)sizeof folder)
+        return;
+    while ((slash = strrchr(folder, '/')) && (size_t)(slash - folder) >= strlen(mount)) {
         take_folder(to, folder);
         *slash = '\0';
     }
     take_folder(to, mount);
+}
+
+/* "0::/PATH" of version 2, "8:pids:/PATH" and "4:cpu,cpuacct:/PATH" of version 1, whose
+ * controllers are mounted by their names. */
+static void take_line(struct cgroup_limits *to, char *line, const char *mount)
+{
+    char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
+    char place[PATH_MAX];
+
+    if (!group || group[1] != '/')
+        return;
+    *group++ = '\0';
+    group[strcspn(group, "\n")] = '\0';
+    if (!controllers[1])
+        take_groups(to, mount, group);
+    else if (snprintf(place, sizeof place, "%s/%s", mount, controllers + 1) < (int)sizeof place)
+        take_groups(to, place, group);
+}
+
+void cgroup_limits_read(struct cgroup_limits *to, const char *own, const char *mount)
+{
+    char line[PATH_MAX];
+    FILE *f = fopen(own, "re");
+
+    *to = (struct cgroup_limits){ -1, -1, -1 };
+    while (f && fgets(line, sizeof line, f))
+        take_line(to, line, mount);
+    if (f)
+        fclose(f);
 }

@@ -1,5 +1,5 @@
-/* cgroup_limits.h - what the cgroups of this process (version 2) let it have: of its own and
- * all above, the narrowest. */
+/* cgroup_limits.h - what the cgroups of this process (of either version) let it have: of its
+ * own and all above, the narrowest. */
 #ifndef MPIEXEC_LITE_CGROUP_LIMITS_H
 #define MPIEXEC_LITE_CGROUP_LIMITS_H
 

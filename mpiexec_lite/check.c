@@ -31,6 +31,47 @@ static void add_variable(json_t *to, const char *key, char *const *envp, const c
         json_object_set_new(to, key, json_shown(value));
 }
 
+static void add_text(json_t *to, const char *key, const char *text)
+{
+    if (text)
+        json_object_set_new(to, key, json_shown(text));
+}
+
+/* The ranks of a node, in order. */
+static json_t *list_ranks(const struct placement *place, const struct node_runs *runs, size_t node)
+{
+    json_t *list = json_array();
+
+    for (size_t i = runs->first[node]; i < runs->first[node + 1]; i++) {
+        const struct run *r = &place->runs[runs->order[i]];
+
+        for (int k = 0; k < r->n; k++)
+            json_array_append_new(list, json_integer(r->first + k));
+    }
+    return list;
+}
+
+/* How its ranks are to be bound, if they are; and which they are, to be drawn. */
+static void add_binding(json_t *to, const struct plan *p, const struct placement *place,
+                        const struct node_runs *runs, size_t node)
+{
+    const struct map_options *m = &p->map;
+    const char *bind = p->hosts[node].binding ? p->hosts[node].binding : m->bind;
+    long ranks = node_ranks(runs, place, node);
+    json_t *how;
+
+    if (!ranks || (!bind && !m->cpus && !m->memory && !m->gpus))
+        return;
+    how = json_pack("{s:I, s:i, s:i}", "ranks", (json_int_t)ranks, "each", m->each, "gpus", m->gpus);
+    add_text(how, "bind", bind);
+    add_text(how, "by", m->by);
+    add_text(how, "memory", m->memory);
+    add_text(how, "cpus", m->cpus);
+    if (m->report)
+        json_object_set_new(how, "draw", list_ranks(place, runs, node));
+    json_object_set_new(to, "binding", how);
+}
+
 /* The programs of a host, with what their own environment says of them: that of the first. */
 static json_t *request(const struct plan *p, const struct placement *place,
                        const struct node_runs *runs, size_t node, char *const *envp,
@@ -50,7 +91,9 @@ static json_t *request(const struct plan *p, const struct placement *place,
         for (a = a < next ? next : a; a <= last; next = ++a)
             json_array_append_new(list, program(&p->apps[a]));
     }
+    add_binding(to, p, place, runs, node);
     add_variable(to, "search", env.v, "PATH");
+    add_variable(to, "tmp", env.v, "TMPDIR");
     add_variable(to, "libraries", env.v, "LD_LIBRARY_PATH");
     if (getcwd(dir, sizeof dir))
         json_object_set_new(to, "dir", json_shown(dir));
@@ -69,6 +112,8 @@ static int make_probes(struct check *c, char *const *envp, struct err *e)
         status = EXIT_USAGE;
     else if (!c->v || node_runs_init(&runs, &place, c->plan->nhosts) < 0)
         err_set(e, ERR_NOMEM, "no memory");
+    if (!e->code)
+        check_here(c->plan, &place, c->here);
     for (; !e->code && c->n < c->plan->nhosts; c->n++)
         c->v[c->n] = (struct probe){
             .host = &c->plan->hosts[c->n], .ranks = node_ranks(&runs, &place, c->n),
@@ -88,6 +133,7 @@ static void clear(struct check *c)
         json_decref(c->v[i].request);
         json_decref(c->v[i].facts);
     }
+    json_decref(c->here);
     free(c->v);
     free(c->proxy);
 }
@@ -95,8 +141,9 @@ static void clear(struct check *c)
 /* Whether something will fail. */
 static bool tell(const struct check *c, FILE *out)
 {
-    json_t *list = json_array(), *answer = json_pack("{s:o}", "hosts", list);
-    json_int_t problems = 0;
+    json_t *list = json_array();
+    json_t *answer = json_pack("{s:{s:O}, s:o}", "launcher", "problems", c->here, "hosts", list);
+    json_int_t problems = (json_int_t)json_array_size(c->here);
 
     for (size_t i = 0; i < c->n; i++) {
         json_t *host = check_host(&c->v[i]);
@@ -117,7 +164,7 @@ static bool tell(const struct check *c, FILE *out)
 
 int check_run(const struct plan *p, char *const *envp, FILE *out, struct err *e)
 {
-    struct check c = { .plan = p };
+    struct check c = { .plan = p, .here = json_array() };
     char beside[PATH_MAX];
     int status;
 

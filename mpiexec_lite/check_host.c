@@ -9,8 +9,7 @@ enum {
     PROCESSES_BESIDE = 4
 };
 
-static void problem(json_t *list, const char *fmt, ...) PRINTF(2, 3);
-static void problem(json_t *list, const char *fmt, ...)
+void check_problem(json_t *list, const char *fmt, ...)
 {
     struct buf text = BUF_INIT;
     char line[700];
@@ -32,7 +31,7 @@ static void check_limit(const json_t *facts, const char *key, long needed, const
     const json_t *limit = json_object_get(facts, key);
 
     if (json_is_integer(limit) && json_integer_value(limit) < needed)
-        problem(list, "%lld %s, and its ranks need some %ld", (long long)json_integer_value(limit),
+        check_problem(list, "%lld %s, and its ranks need some %ld", (long long)json_integer_value(limit),
                 what, needed);
 }
 
@@ -48,7 +47,19 @@ static void check_limits(const struct probe *p, json_t *list)
     check_limit(p->facts, "cgroup_pids", processes, "more processes are allowed by its cgroup",
                 list);
     if (p->ranks > 1 && json_integer_value(shm) == 0)
-        problem(list, "/dev/shm has no room: its ranks cannot share memory");
+        check_problem(list, "/dev/shm has no room: its ranks cannot share memory");
+}
+
+static void check_folders(const struct probe *p, json_t *list)
+{
+    const json_t *full = json_object_get(p->facts, "full");
+
+    for (size_t i = 0; i < json_array_size(full); i++) {
+        const json_t *one = json_array_get(full, i);
+
+        check_problem(list, "nothing can be stored in %.300s: %.100s", json_word(one, "folder"),
+                json_word(one, "why"));
+    }
 }
 
 static void check_program(const json_t *asked, const json_t *found, json_t *list)
@@ -56,11 +67,11 @@ static void check_program(const json_t *asked, const json_t *found, json_t *list
     const json_t *missing = json_object_get(found, "missing");
 
     if (json_object_get(found, "problem"))
-        problem(list, "%.600s", json_word(found, "problem"));
+        check_problem(list, "%.600s", json_word(found, "problem"));
     for (size_t i = 0; i < json_array_size(missing); i++) {
         const char *text = json_string_value(json_array_get(missing, i));
 
-        problem(list, "%.300s: %.300s", json_word(asked, "argv0"), text ? text : "");
+        check_problem(list, "%.300s: %.300s", json_word(asked, "argv0"), text ? text : "");
     }
 }
 
@@ -70,7 +81,7 @@ static void check_programs(const struct probe *p, json_t *list)
     const json_t *found = json_object_get(p->facts, "programs");
 
     if (json_array_size(found) != json_array_size(asked))
-        problem(list, "its answer is not about the programs that were asked for");
+        check_problem(list, "its answer is not about the programs that were asked for");
     for (size_t i = 0; i < json_array_size(asked); i++)
         check_program(json_array_get(asked, i), json_array_get(found, i), list);
 }
@@ -86,9 +97,9 @@ json_t *check_host(const struct probe *p)
         json_object_set_new(to, "start", json_real(p->spoke - p->began));
     }
     if (p->why[0])
-        problem(list, "%s", p->why);
+        check_problem(list, "%s", p->why);
     else if (!p->fits)
-        problem(list, "the pmi2_proxy there (protocol, version, host: %s) does not fit this "
+        check_problem(list, "the pmi2_proxy there (protocol, version, host: %s) does not fit this "
                 "launcher (protocol %d, version %s)", p->version, PROXY_PROTOCOL, VERSION);
     if (!p->facts)
         return to;
@@ -96,6 +107,9 @@ json_t *check_host(const struct probe *p)
     json_object_set_new(to, "clock", json_real(p->clock));
     json_object_set(to, "facts", p->facts);
     check_limits(p, list);
+    check_folders(p, list);
+    if (*json_word(p->facts, "binding"))
+        check_problem(list, "processes cannot be bound: %.300s", json_word(p->facts, "binding"));
     check_programs(p, list);
     return to;
 }

@@ -4,6 +4,7 @@
 
 #include "mpiexec_lite/check.h"
 #include "mpiexec_lite/child.h"
+#include "mpiexec_lite/place.h"
 #include "mpiexec_lite/shown.h"
 #include "mpiexec_lite/spread.h"
 
@@ -38,6 +39,7 @@ struct check {
     struct inherited user;
     struct probe *v;             /* owned; one for each host */
     size_t n;
+    json_t *here;                /* owned: problems of the launcher itself */
 };
 
 /* Ask all, and wait for all.  0, or -1 and e. */
@@ -51,6 +53,10 @@ void probe_give_up(struct probe *p, const char *why);
 /* If it has ended: what that means.  It may wait to be started again. */
 void probe_look(struct probe *p);
 
+/* One more problem for the list. */
+void check_problem(json_t *list, const char *fmt, ...) PRINTF(2, 3);
+/* What would stop the launcher itself. */
+void check_here(const struct plan *p, const struct placement *place, json_t *list);
 /* What was found, and "problems", its list of texts.  NULL: no memory. */
 json_t *check_host(const struct probe *p);
 /* The answer as text. */

@@ -1,6 +1,7 @@
 /* check_node.c - see check_node.h */
 #include "mpiexec_lite/check_node.h"
 
+#include "mpiexec_lite/binding.h"
 #include "mpiexec_lite/cgroup_limits.h"
 #include "mpiexec_lite/child.h"
 #include "mpiexec_lite/libraries.h"
@@ -8,6 +9,8 @@
 #include "mpiexec_lite/sink.h"
 #include "mpiexec_lite/spread.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,6 +115,50 @@ static void add_machine(json_t *to)
     json_object_set_new(to, "shm_free", json_integer((json_int_t)(shm.f_bavail * shm.f_frsize)));
 }
 
+/* Why nothing more can be stored there, as a file without a name finds out, which disk quotas
+ * count too; where such a file cannot be made, as on NFS, what the file system says.  0:
+ * something can, or it cannot be told. */
+static int no_room(const char *folder)
+{
+    static const char block[4096];
+    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600), why = 0;
+    struct statvfs s;
+
+    if (fd >= 0) {
+        why = write(fd, block, sizeof block) < 0 ? errno : 0;
+        close(fd);
+    } else if (errno == ENOSPC || errno == EDQUOT) {
+        why = errno;
+    } else if (statvfs(folder, &s) == 0 && (!s.f_bavail || (s.f_files && !s.f_favail)) &&
+               !(s.f_flag & ST_RDONLY)) {
+        why = ENOSPC;
+    }
+    return why == ENOSPC || why == EDQUOT ? why : 0;
+}
+
+static void add_full(json_t *to, const char *folder)
+{
+    int why = no_room(folder);
+
+    if (why)
+        json_array_append_new(to, json_pack("{s:o, s:s}", "folder", json_shown(folder), "why",
+                                            strerror(why)));
+}
+
+/* Folders that are full: for memory that ranks share, for what is temporary, and where they
+ * begin. */
+static json_t *full_folders(const json_t *request)
+{
+    json_t *list = json_array();
+    const char *dir = json_word(request, "dir"), *tmp = json_word(request, "tmp");
+
+    add_full(list, "/dev/shm");
+    add_full(list, *tmp ? tmp : "/tmp");
+    if (*dir)
+        add_full(list, dir);
+    return list;
+}
+
 /* Its libraries, as the ranks' LD_LIBRARY_PATH lets them be found. */
 static void add_missing(json_t *to, const json_t *request, const char *path)
 {
@@ -137,6 +184,53 @@ static void add_missing(json_t *to, const json_t *request, const char *path)
 static const char *word_or_null(const json_t *object, const char *key)
 {
     return json_string_value(json_object_get(object, key));
+}
+
+static int number_of(const json_t *object, const char *key)
+{
+    return (int)json_integer_value(json_object_get(object, key));
+}
+
+/* As -report-bindings has it. */
+static json_t *draw(const struct binding *b, const json_t *ranks)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < json_array_size(ranks); i++) {
+        struct buf text = BUF_INIT;
+
+        buf_printf(&text, "rank %lld: ", (long long)json_integer_value(json_array_get(ranks, i)));
+        binding_draw(b->topo, binding_cpus(b, (int)i), &text);
+        if (!text.failed)
+            json_array_append_new(list, json_shown(buf_bytes(&text)));
+        buf_clear(&text);
+    }
+    return list;
+}
+
+/* Why ranks cannot be bound here as they are to be, or to what they would be. */
+static void add_binding(json_t *to, const json_t *how)
+{
+    struct plan plan = { .map = {
+        .bind = (char *)word_or_null(how, "bind"), .by = (char *)word_or_null(how, "by"),
+        .memory = (char *)word_or_null(how, "memory"), .cpus = (char *)word_or_null(how, "cpus"),
+        .each = number_of(how, "each"), .gpus = number_of(how, "gpus"),
+    } };
+    struct app app = { .bind = NULL };
+    struct binding_request q = { .plan = &plan, .app = &app, .n = number_of(how, "ranks"),
+                                 .jobid = "", .crowd_wanted = true };
+    struct topo_here here = { .read = false };
+    struct strlist notes = { 0 };
+    struct err e = { 0 };
+    struct binding b;
+
+    if (binding_make(&b, &here, &q, &notes, &e) < 0)
+        json_object_set_new(to, "binding", json_shown(e.text));
+    else if (b.topo && json_object_get(how, "draw"))
+        json_object_set_new(to, "drawn", draw(&b, json_object_get(how, "draw")));
+    strlist_clear(&notes);
+    binding_clear(&b);
+    topo_here_clear(&here);
 }
 
 static json_t *look_at(const json_t *program, const json_t *request)
@@ -168,6 +262,9 @@ static json_t *facts(const json_t *request)
     json_t *to = json_object(), *list = json_array();
 
     add_machine(to);
+    json_object_set_new(to, "full", full_folders(request));
+    if (json_object_get(request, "binding"))
+        add_binding(to, json_object_get(request, "binding"));
     for (size_t i = 0; i < json_array_size(programs); i++) {
         if (*dir && chdir(dir) < 0)      /* as for a rank, where it is not there */
             dir = "";

@@ -2,17 +2,21 @@
  *
  * It prints PROXY_MARKER's line as for a job, reads one line of JSON:
  *
- *     { "programs": [{ "argv0", "wdir", "path" }], "dir", "search", "libraries" }
+ *     { "programs": [{ "argv0", "wdir", "path" }], "dir", "search", "libraries",
+ *       "tmp", "binding": { "ranks", "each", "gpus", "bind", "by", "memory", "cpus",
+ *       "draw": [RANK] } }
  *
  * (wdir, path: of -wdir and -path or absent; dir: the launcher's directory; search,
- * libraries: PATH and LD_LIBRARY_PATH of the ranks, or absent), and answers with two:
+ * libraries, tmp: PATH, LD_LIBRARY_PATH and TMPDIR of the ranks, or absent; binding: what
+ * struct map_options has, absent where nobody is bound; draw: only if that is wanted), and answers with two:
  *
  *     { "clock": SECONDS }
  *     { "uid", "open_files", "processes", "locked_memory", "cgroup_memory", "cgroup_pids",
- *       "cgroup_cpus", "shm": BYTES, "shm_free",
+ *       "cgroup_cpus", "shm": BYTES, "shm_free", "full": [{ "folder", "why" }], "binding": PROBLEM,
+ *       "drawn": [TEXT],
  *       "programs": [{ "path", "problem", "missing": [TEXT] }] }
  *
- * A limit is null where there is none; problem is absent where there is none. */
+ * A limit is null where there is none; a problem is absent where there is none. */
 #ifndef MPIEXEC_LITE_CHECK_NODE_H
 #define MPIEXEC_LITE_CHECK_NODE_H
 

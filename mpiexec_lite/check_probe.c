@@ -134,8 +134,7 @@ static pid_t run_command(struct check *c, struct probe *p, const int end[3], str
     struct child_spec spec = { .path = path, .envp = environ, .in = end[0], .out = end[1],
                                .err = end[2], .keep = -1, .user = &c->user, .session = true };
 
-    if (spread_command(&c->plan->remote, p->host, p->how, c->proxy, NULL, NULL, &argv, e) == 0 &&
-        strlist_add(&argv, "--check") == 0 &&
+    if (spread_check(&c->plan->remote, p->host, p->how, c->proxy, &argv, e) == 0 &&
         program_find(argv.v[0], NULL, NULL, getenv("PATH"), path, sizeof path, &status, e) == 0) {
         spec.argv = argv.v;
         pid = child_start(&spec, &step);
@@ -187,7 +186,7 @@ void probe_start(struct check *c, struct probe *p)
     int fd[3][2], end[3];
     char why[120];
 
-    if (!p->host->local && way->calls_back) {
+    if (!p->host->local && way->calls_back && c->plan->remote.launcher != LAUNCHER_SLURM) {
         snprintf(why, sizeof why, "not asked: -launcher %s has no stream to ask by", way->name);
         probe_give_up(p, why);
         return;

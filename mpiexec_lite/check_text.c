@@ -116,14 +116,35 @@ static void print_table(const json_t *hosts, FILE *out)
     buf_clear(&name);
 }
 
+static void print_list(const char *whose, const json_t *list, FILE *out)
+{
+    for (size_t i = 0; i < json_array_size(list); i++)
+        fprintf(out, "%s: %s\n", whose, json_string_value(json_array_get(list, i)));
+}
+
+static void print_drawn(const json_t *host, FILE *out)
+{
+    const json_t *list = json_object_get(json_object_get(host, "facts"), "drawn");
+    struct buf text = BUF_INIT;
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        put_name(&text, host);
+        buf_cut(&text, text.len - 1);
+        buf_str(&text, ": ");
+        buf_shown(&text, json_string_value(json_array_get(list, i)));
+        if (!text.failed)
+            fprintf(out, "%.*s\n", (int)text.len, buf_bytes(&text));
+    }
+    buf_clear(&text);
+}
+
 static void print_problems(const json_t *host, FILE *out)
 {
-    const json_t *list = json_object_get(host, "problems");
     struct buf name = BUF_INIT;
 
     put_name(&name, host);
-    for (size_t i = 0; i < json_array_size(list) && !name.failed; i++)
-        fprintf(out, "%s: %s\n", buf_bytes(&name), json_string_value(json_array_get(list, i)));
+    if (!name.failed)
+        print_list(buf_bytes(&name), json_object_get(host, "problems"), out);
     buf_clear(&name);
 }
 
@@ -135,6 +156,9 @@ void check_print(const json_t *answer, bool brief, FILE *out)
 
     if (!brief)
         print_table(hosts, out);
+    for (size_t h = 0; h < json_array_size(hosts) && !brief; h++)
+        print_drawn(json_array_get(hosts, h), out);
+    print_list("the launcher", json_object_get(json_object_get(answer, "launcher"), "problems"), out);
     for (size_t h = 0; h < json_array_size(hosts); h++) {
         const json_t *host = json_array_get(hosts, h);
 

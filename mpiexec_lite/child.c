@@ -47,6 +47,7 @@ bool signal_ignored(int signo)
 struct outcome_note {
     const char *step;
     int         errnum;
+    bool        untraced;        /* it cannot be stopped by ptrace, and stops itself */
 };
 
 /* dup2 of a descriptor onto itself would leave it close-on-exec. */
@@ -67,6 +68,9 @@ static int set_up(const struct child_spec *spec, pid_t parent)
         return -1;
     if (spec->keep >= 0 && fcntl(spec->keep, F_SETFD, 0) < 0)
         return -1;
+    /* With Yama's ptrace_scope 1 only ancestors may trace it, unless it says so; what else
+     * descends from its server looks at stacks, and is a tool's daemon. */
+    prctl(PR_SET_PTRACER, spec->for_debugger ? PR_SET_PTRACER_ANY : (unsigned long)parent);
     setrlimit(RLIMIT_NOFILE, &spec->user->files);
     sigaction(SIGPIPE, &spec->user->sigpipe, NULL);
     sigaction(SIGCHLD, &spec->user->sigchld, NULL);
@@ -109,6 +113,24 @@ static void exec_script(const struct child_spec *spec)
     execve(args[0], args, spec->envp);
 }
 
+/* Where nobody may trace (Yama's ptrace_scope 2 or 3, seccomp of a container) it is a shell that
+ * stops, and goes on as the program. */
+static void exec_stopping(const struct child_spec *spec)
+{
+    char *args[256] = { (char *)"/bin/sh", (char *)"-c",
+                        (char *)"kill -STOP $$; exec \"$0\" \"$@\"", (char *)spec->path };
+    size_t n = 4;
+
+    for (size_t i = 1; spec->argv[0] && spec->argv[i]; i++) {
+        if (n == 255) {
+            errno = E2BIG;
+            return;
+        }
+        args[n++] = spec->argv[i];
+    }
+    execve(args[0], args, spec->envp);
+}
+
 /* Local memory has no list of nodes.  The kernel looks at one bit less than it is told. */
 static int set_memory(const struct memory_policy *p)
 {
@@ -135,18 +157,23 @@ static int enter_place(const struct child_spec *spec, pid_t parent,
     if (spec->dir && chdir(spec->dir) < 0)
         return -1;
     note->step = "hold";
-    return spec->hold ? (int)ptrace(PTRACE_TRACEME, 0, NULL, NULL) : 0;
+    if (!spec->hold || ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0)
+        return 0;
+    note->untraced = errno == EPERM || errno == ENOSYS;
+    return note->untraced ? 0 : -1;
 }
 
 /* It stops at its first instruction, as it is traced; so it stays when it no longer is.  True
  * but where it has been killed meanwhile: then it has ended for us, too. */
-static bool stay_stopped(pid_t pid)
+static bool stay_stopped(pid_t pid, bool untraced)
 {
     int wstatus;
 
-    while (waitpid(pid, &wstatus, 0) < 0)
+    while (waitpid(pid, &wstatus, untraced ? WUNTRACED : 0) < 0)
         if (errno != EINTR)
             return false;
+    if (untraced)
+        return WIFSTOPPED(wstatus);
     return WIFSTOPPED(wstatus) && ptrace(PTRACE_DETACH, pid, NULL, (void *)(long)SIGSTOP) == 0;
 }
 
@@ -159,7 +186,10 @@ static void run_child(const struct child_spec *spec, pid_t parent,
     if (enter_place(spec, parent, note) == 0) {
         note->step = "exec";
         sigprocmask(SIG_SETMASK, &spec->user->mask, NULL);
-        execve(spec->path, spec->argv, spec->envp);
+        if (note->untraced)
+            exec_stopping(spec);
+        else
+            execve(spec->path, spec->argv, spec->envp);
         if (errno == ENOEXEC)
             exec_script(spec);
     }
@@ -171,7 +201,7 @@ static void run_child(const struct child_spec *spec, pid_t parent,
 pid_t child_start(const struct child_spec *spec, const char **step)
 {
     volatile pid_t pid;
-    volatile struct outcome_note note = { "fork", 0 };
+    volatile struct outcome_note note = { .step = "fork" };
     pid_t self = getpid();
     sigset_t all, before;
 
@@ -184,8 +214,8 @@ pid_t child_start(const struct child_spec *spec, const char **step)
         note.errnum = errno;
     else if (note.errnum)
         waitpid(pid, NULL, 0);
-    else if (spec->hold && !stay_stopped(pid))
-        note = (struct outcome_note){ "hold", ECHILD };
+    else if (spec->hold && !stay_stopped(pid, note.untraced))
+        note = (struct outcome_note){ .step = "hold", .errnum = ECHILD };
     sigprocmask(SIG_SETMASK, &before, NULL);
     *step = note.step;
     errno = note.errnum;
@@ -252,6 +282,7 @@ void children_add(struct children *cs, const struct child_spec *spec)
     x->borrows = 0;
     x->note.step = "fork";
     x->note.errnum = 0;
+    x->note.untraced = false;
     if (stack) {
         x->borrows = 1;
         x->pid = clone(enter, stack, CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD, x, NULL, NULL,
@@ -280,7 +311,7 @@ pid_t children_end(struct children *cs, int i, const char **step)
         await_memory(&cs->v[k]);
     if (x->pid > 0 && x->note.errnum)
         waitpid(x->pid, NULL, 0);
-    else if (cs->stacks && x->pid > 0 && x->spec.hold && !stay_stopped(x->pid)) {
+    else if (cs->stacks && x->pid > 0 && x->spec.hold && !stay_stopped(x->pid, x->note.untraced)) {
         x->note.step = "hold";
         x->note.errnum = ECHILD;
     }

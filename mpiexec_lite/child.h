@@ -30,7 +30,9 @@ struct child_spec {
     int          in, out, err;   /* descriptors that become 0, 1, 2; stay the caller's */
     int          keep;           /* a close-on-exec descriptor that the child keeps, or -1 */
     bool         hold;           /* leave it stopped (T) where its program begins; nobody
-                                    traces it then */
+                                    traces it then.  Where nobody may, it is a shell that is
+                                    stopped, and becomes the program */
+    bool         for_debugger;   /* other processes than our own may trace it, if we may say so */
     bool         session;        /* a session of its own, and not a process group only */
     const struct cpus *cpus;     /* processors that it may use; NULL: as we */
     const struct memory_policy *memory;  /* where its memory comes from; NULL: as ours */

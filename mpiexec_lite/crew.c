@@ -1,6 +1,7 @@
 /* crew.c - see crew.h */
 #include "mpiexec_lite/crew.h"
 
+#include "mpiexec_lite/env.h"
 #include "mpiexec_lite/mpicheck.h"
 
 #include <signal.h>
@@ -73,17 +74,39 @@ void crew_tell_died(struct crew *c)
             kill(c->ranks[i].pid, SIGUSR1);
 }
 
+/* A program that this one has run, perhaps, as it is named in it or its arguments. */
+static bool wraps_mpi(const struct crew *c, size_t app, char *program, size_t program_size,
+                      char *library, size_t size)
+{
+    const struct app *a = &c->args.plan->apps[app];
+    const char *path = env_get(c->args.envs[app].v, "PATH");
+
+    path = path ? path : "/usr/bin:/bin";
+    for (size_t i = 1; i < a->argv.n; i++)
+        if (mpicheck_named(a->argv.v[i], a->wdir, path, program, program_size, library, size))
+            return true;
+    return mpicheck_script(c->args.programs[app], a->wdir, path, program, program_size, library,
+                           size);
+}
+
 /* A rank that ended without PMI, of several, may be an MPI that has none. */
 static void check_mpi(struct crew *c, int rank)
 {
-    const char *path = c->args.programs[plan_app_of(c->args.plan, rank)];
-    char what[256], line[600];
+    size_t app = plan_app_of(c->args.plan, rank);
+    char what[256], wrapped[256], line[900];
 
     if (c->checked_mpi || c->spoke_pmi || c->args.place->size < 2)
         return;
     c->checked_mpi = true;
-    if (!mpicheck_library(path, what, sizeof what))
+    if (!mpicheck_library(c->args.programs[app], what, sizeof what)) {
+        if (!wraps_mpi(c, app, wrapped, sizeof wrapped, what, sizeof what))
+            return;
+        snprintf(line, sizeof line, "warning: %s did not use PMI, and %s, which it names, is linked "
+                 "to %s: if that has run, each process was alone, as rank 0 of 1, as that MPI "
+                 "cannot be started this way", crew_program(c, rank), wrapped, what);
+        c->node->ops->tell(c->node->host, line);
         return;
+    }
     snprintf(line, sizeof line, "warning: %s is linked to %s, but did not use PMI: that MPI "
              "cannot be started this way, and each process has run alone, as rank 0 of 1",
              crew_program(c, rank), what);
@@ -175,19 +198,33 @@ static bool is_end(int signo)
     return signo == SIGTERM || signo == SIGKILL;
 }
 
+/* The job is being ended: who waits in a fence, before the first of them is gone. */
+static void begin_killing(struct crew *c)
+{
+    for (int i = 0; i < c->n && !c->killing; i++) {
+        const struct member *m = c->job ? job_member(c->job, c->ranks[i].rank) : NULL;
+
+        c->ranks[i].fenced = m && c->ranks[i].pmi == PMI_INSIDE && member_in_fence(m);
+    }
+    c->killing = true;
+}
+
 void crew_kill(struct crew *c, int rank, int signo)
 {
-    c->killing = c->killing || (rank < 0 && (is_end(signo) || signo == SIGINT || signo == SIGHUP));
+    if (rank < 0 && (is_end(signo) || signo == SIGINT || signo == SIGHUP))
+        begin_killing(c);
     if (rank < 0 && is_end(signo) && c->step == CREW_SETTING_UP)
         hooks_cancel(c->hooks);
     for (int i = 0; i < c->n; i++) {
         struct rank *r = &c->ranks[i];
 
-        if (rank >= 0 && r->rank != rank)
-            continue;
+        if ((rank >= 0 && r->rank != rank) || (r->held && signo == SIGCONT))
+            continue;                    /* who is held waits for crew_release */
         kill_rank(r, signo);
-        if (r->pid && r->held && signo == SIGTERM)
+        if (r->pid && r->held && signo == SIGTERM) {
+            r->held = false;
             kill(r->pid, SIGCONT);       /* or it would not hear it */
+        }
         if (r->adopted && is_end(signo))
             rank_ended(c, r, signo);
     }

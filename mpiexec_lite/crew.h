@@ -44,6 +44,7 @@ struct rank {
     struct pmi_conn conn;            /* fd -1: none */
     bool            held;            /* stopped where its program begins until crew_release */
     bool            adopted;         /* started by itself: it lives while it is connected */
+    bool            fenced;          /* it waited in a fence when the job was ended */
 };
 
 /* A rank that came to a bad end here before any was killed: what is kept of it for the user. */
@@ -118,6 +119,8 @@ void crew_kill(struct crew *c, int rank, int signo);
 /* Let go on who is held, that rank or (-1) all, but for those whom somebody traces: they are
  * his. */
 void crew_release(struct crew *c, int rank);
+/* Whether a rank here waits, at exec or in init, to be let go on. */
+bool crew_rank_is_held(const struct crew *c, const struct rank *r);
 /* Hold ranks here in init, as the plan says; and one of them has come there: whether all that
  * are here to be held there have. */
 void crew_hold_init(struct crew *c);
@@ -141,6 +144,8 @@ void crew_report(struct crew *c);
 bool crew_hung_up(struct crew *c, int rank);
 /* A child has ended; false if it is no rank of this crew. */
 bool crew_reaped(struct crew *c, pid_t pid, int wstatus);
+/* It was stopped, and goes on. */
+bool crew_continued(struct crew *c, pid_t pid);
 
 /* Between the crew's files: crew_bind.c.  What ranks of a block get; lines for the user are
  * told.  0, or -1 and e; b is to be cleared either way. */

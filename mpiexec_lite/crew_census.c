@@ -92,7 +92,8 @@ void crew_census(struct crew *c, const char *cwd, bool usage, struct buf *out)
 
     for (int i = 0; i < c->n; i++) {
         const struct rank *r = &c->ranks[i];
-        struct census x = { .kind = CENSUS_RANK, .index = r->rank, .pid = r->pid, .pmi = r->pmi };
+        struct census x = { .kind = CENSUS_RANK, .index = r->rank, .pid = r->pid, .pmi = r->pmi,
+                            .held = crew_rank_is_held(c, r) };
 
         if (!r->pid)
             continue;

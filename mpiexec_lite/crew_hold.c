@@ -38,6 +38,29 @@ void crew_release(struct crew *c, int rank)
         job_release(c->job, rank);
 }
 
+/* Others may send SIGCONT, too. */
+bool crew_continued(struct crew *c, pid_t pid)
+{
+    for (int i = 0; i < c->n; i++) {
+        struct rank *r = &c->ranks[i];
+
+        if (r->pid != pid)
+            continue;
+        if (r->held)
+            c->node->ops->went_on(c->node->host, c, r->rank);
+        r->held = false;
+        return true;
+    }
+    return false;
+}
+
+bool crew_rank_is_held(const struct crew *c, const struct rank *r)
+{
+    const struct member *m = c->job ? job_member(c->job, r->rank) : NULL;
+
+    return r->held || (m && member_is_held(m));
+}
+
 void crew_hold_init(struct crew *c)
 {
     for (int i = 0; i < c->n; i++)

@@ -254,6 +254,7 @@ static int begin_process(struct starts *s, struct rank *r, const struct rank_end
                                .cpus = binding_cpus(&s->binding, (int)(r - c->ranks)),
                                .memory = binding_memory(&s->binding, (int)(r - c->ranks)),
                                .hold = hold_has(c->args.plan, HOLD_EXEC, r->rank),
+                               .for_debugger = c->args.plan->hold != HOLD_NONE,
                                .user = c->node->args.user };
 
     x->rank = r;

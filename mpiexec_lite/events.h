@@ -7,12 +7,15 @@
 
 #include "wire/buf.h"
 
+#include <stdbool.h>
+
 enum { RANK_NEVER_RAN = -1 };        /* as a wait status */
 
 struct rank_end {
     int rank, wstatus, pid;
     int pmi;                         /* enum pmi_phase, when it ended */
     int job;                         /* number of the job */
+    bool fenced;                     /* it waited in a fence when its job was ended */
 };
 
 void events_add(struct buf *out, const struct rank_end *x);

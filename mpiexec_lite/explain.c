@@ -216,6 +216,18 @@ static int lay_out(struct explain *x, struct err *e)
     return 0;
 }
 
+static void tell_picture(const json_t *answer, FILE *out, struct err *e)
+{
+    struct buf text = BUF_INIT;
+
+    explain_svg(answer, &text);
+    if (text.failed)
+        err_set(e, ERR_NOMEM, "no memory");
+    else
+        fwrite(buf_bytes(&text), 1, text.len, out);
+    buf_clear(&text);
+}
+
 static int tell(const struct explain *x, FILE *out, struct err *e)
 {
     json_t *a = answer(x, e);
@@ -225,6 +237,8 @@ static int tell(const struct explain *x, FILE *out, struct err *e)
     if (!e->code && x->plan->json) {
         json_dumpf(a, out, JSON_INDENT(1) | JSON_ENSURE_ASCII);
         fputc('\n', out);
+    } else if (!e->code && x->plan->svg) {
+        tell_picture(a, out, e);
     } else if (!e->code) {
         explain_print(a, out);
     }
@@ -234,9 +248,12 @@ static int tell(const struct explain *x, FILE *out, struct err *e)
 
 bool explain_is_asked(char *const *words)
 {
+    static const char *const names[] = { "explain", "show", "do-not-launch" };
+
     for (; *words; words++)
-        if (**words == '-' && !strcasecmp(*words + strspn(*words, "-"), "explain"))
-            return true;
+        for (size_t i = 0; **words == '-' && i < sizeof names / sizeof *names; i++)
+            if (!strcasecmp(*words + strspn(*words, "-"), names[i]))
+                return true;
     return false;
 }
 

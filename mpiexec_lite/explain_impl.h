@@ -32,5 +32,7 @@ json_t *explain_setting(const struct setting *s);        /* NULL: the default */
 
 /* The answer as text. */
 void explain_print(const json_t *answer, FILE *out);
+/* And as a picture. */
+void explain_svg(const json_t *answer, struct buf *out);
 
 #endif

@@ -520,7 +520,10 @@ void launch_tick(struct launch *l, double now)
     if (due(l->stuck_at, now))
         end_stuck(l, now);
     if (due(l->deadline, now)) {
-        tell(l, "time is up: APPLICATION TIMED OUT");
+        if (l->limit > 0)
+            tell(l, "time is up: APPLICATION TIMED OUT, TIMEOUT = %gs", l->limit);
+        else
+            tell(l, "time is up: APPLICATION TIMED OUT");
         l->timed_out = true;
         end_job(l, now, EXIT_TIMEOUT, STEP_TERM);
     }

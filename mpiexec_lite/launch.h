@@ -47,6 +47,7 @@ struct rank_state {
     enum pmi_phase pmi;
     bool           unstarted;    /* its program could not be started */
     bool           lost;         /* its node is */
+    bool           fenced;       /* it waited in a fence when the job was ended */
     bool           followed;     /* it ended when the job was being ended */
     bool           aborted;      /* has called abort */
     bool           commanded;    /* was told to end, alone (launch_order) */
@@ -86,6 +87,7 @@ struct launch {                  /* the run being decided */
     int          next_kill;      /* index into the escalation; see launch.c */
     double       kill_at;        /* when the next step is due; 0: none */
     double       deadline;       /* -timeout; 0: none */
+    double       limit;          /* how long that was, for the message; 0: not said */
     bool         timed_out;      /* it has come */
     int          told;           /* lines told so far */
 };

@@ -51,7 +51,9 @@ static bool read_cache(struct mapspec *s, const char *text, size_t len)
 static bool read_level(struct mapspec *s, const char *text, size_t len)
 {
     for (size_t i = 0; i < COUNT(levels); i++)
-        if (is(text, len, levels[i].name)) {
+        if (is(text, len, levels[i].name) ||
+            (len && tolower((unsigned char)text[len - 1]) == 's' &&
+             is(text, len - 1, levels[i].name))) {       /* srun has cores, sockets, ... */
             s->kind = SPEC_OBJECT;
             s->level = levels[i].level;
             return true;

@@ -1,8 +1,11 @@
 /* mpicheck.c - see mpicheck.h; reading ELF is libelf's work. */
 #include "mpiexec_lite/mpicheck.h"
 
+#include "mpiexec_lite/child.h"
+
 #include <fcntl.h>
 #include <gelf.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -50,4 +53,60 @@ bool mpicheck_library(const char *program, char *name, size_t size)
     elf_end(elf);
     close(fd);
     return found;
+}
+
+/* --- wrappers ----------------------------------------------------------- */
+
+enum { SCRIPT_MAX = 65536, WORDS_MAX = 400 };    /* that are looked at */
+
+/* What a name of a file usually has. */
+static bool is_of_name(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           strchr("_./+-~,@%", c);
+}
+
+static bool check_word(const char *word, const char *dir, const char *path, char *name, size_t size)
+{
+    char found[PATH_MAX];
+    struct err e = { 0 };
+    int status;
+
+    return program_find(word, dir, NULL, path, found, sizeof found, &status, &e) == 0 &&
+           mpicheck_library(found, name, size);
+}
+
+bool mpicheck_named(const char *text, const char *dir, const char *path, char *program,
+                    size_t program_size, char *name, size_t size)
+{
+    for (int n = 0; *text && n < WORDS_MAX; n++) {
+        size_t len = 0;
+
+        while (*text && !is_of_name(*text))
+            text++;
+        while (text[len] && is_of_name(text[len]))
+            len++;
+        if (len && len < program_size && *text != '-') {
+            snprintf(program, program_size, "%.*s", (int)len, text);
+            if (check_word(program, dir, path, name, size))
+                return true;
+        }
+        text += len;
+    }
+    return false;
+}
+
+bool mpicheck_script(const char *script, const char *dir, const char *path, char *program,
+                     size_t program_size, char *name, size_t size)
+{
+    static char text[SCRIPT_MAX + 1];
+    int fd = open(script, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = fd < 0 ? 0 : read(fd, text, SCRIPT_MAX);
+
+    if (fd >= 0)
+        close(fd);
+    if (n < 2 || text[0] != '#' || text[1] != '!')
+        return false;
+    text[n] = '\0';
+    return mpicheck_named(text, dir, path, program, program_size, name, size);
 }

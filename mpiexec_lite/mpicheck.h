@@ -10,4 +10,13 @@
  * unreadable files and scripts included. */
 bool mpicheck_library(const char *program, char *name, size_t size);
 
+/* The words of a text - of a script, or arguments - are looked at as names of programs, as in
+ * the directory dir (NULL: the current one) and with this PATH: the first that is linked to an
+ * MPI library, in program, and that. */
+bool mpicheck_named(const char *text, const char *dir, const char *path, char *program,
+                    size_t program_size, char *name, size_t size);
+/* The same of the words of a file that begins with "#!". */
+bool mpicheck_script(const char *script, const char *dir, const char *path, char *program,
+                     size_t program_size, char *name, size_t size);
+
 #endif

@@ -237,6 +237,13 @@ static void op_far_send(void *host, void *link, const char *frame, size_t len)
     foreign_send(link, frame, len);
 }
 
+static bool op_answer(void *host, struct member *m, const struct frame *f, struct buf *reply)
+{
+    struct node *n = host;
+
+    return n->ops->answer(n->host, m, f, reply);
+}
+
 /* --- moments ----------------------------------------------------------- */
 
 void node_note(struct node *n, const struct crew *c, int rank, enum moment_kind kind, int value)
@@ -306,6 +313,15 @@ bool node_reaped(struct node *n, pid_t pid, int wstatus)
     return all_hooks_reaped(&n->hooks, pid);
 }
 
+void node_continued(struct node *n, pid_t pid)
+{
+    struct crew *c;
+
+    TAILQ_FOREACH(c, &n->crews, in_node)
+        if (crew_continued(c, pid))
+            return;
+}
+
 void node_report(struct node *n)
 {
     struct crew *c;
@@ -323,7 +339,8 @@ static int add_server(struct node *n, struct err *e)
                             op_peer_send_all, n->ops->spawn ? op_spawn : NULL,
                             n->ops->name ? op_name : NULL, n->ops->timer ? op_timer : NULL,
                             op_find, op_died, n->ops->introduce ? op_introduce : NULL,
-                            op_far_send, n->args.timeline ? op_fenced : NULL, op_held };
+                            op_far_send, n->args.timeline ? op_fenced : NULL, op_held,
+                            n->ops->answer ? op_answer : NULL };
     const struct plan *p = n->args.plan;
     struct server_options options = { .pmi1_subversion = p->pmi1_subversion,
                                       .fault_tolerant = p->keep_going,

@@ -30,6 +30,8 @@ struct node_ops {
     void (*finalized)(void *host, struct crew *c, int rank);
     /* All ranks here that are to be held in init are. */
     void (*held)(void *host, struct crew *c);
+    /* One that was held at exec goes on, and it is not us who let it. */
+    void (*went_on)(void *host, struct crew *c, int rank);
     void (*aborted)(void *host, struct crew *c, int rank, bool world, int code,
                     const char *text);
     void (*protocol)(void *host, struct crew *c, int rank, const char *why);
@@ -55,6 +57,8 @@ struct node_ops {
     bool (*name)(void *host, struct name_ask *a);
     void (*timer)(void *host, unsigned id, double seconds);
     bool (*introduce)(void *host, struct far_ask *a);
+    /* In a proxy: server.h's op answer. */
+    bool (*answer)(void *host, struct member *m, const struct frame *f, struct buf *reply);
 };
 
 struct node_args {
@@ -94,6 +98,8 @@ void node_clear(struct node *n);
 void node_warn(struct node *n, const char *text);
 /* A child of ours has ended; false if it is no rank. */
 bool node_reaped(struct node *n, pid_t pid, int wstatus);
+/* A child of ours was stopped, and goes on. */
+void node_continued(struct node *n, pid_t pid);
 /* Nothing of any crew runs here any more: remove what is to be removed, and wait for that
  * (cleanup.h). */
 void node_cleanup(struct node *n);

@@ -127,6 +127,12 @@ int opts_apply(struct reader *r, const struct option *o, char *const *arg, struc
     return rc > 0 && (rc = opts_note(r, o, arg, e)) == 0 ? o->set(r, o, arg, e) : rc;
 }
 
+/* -N and -c have other meanings for others, who give them beside -n. */
+static bool is_foreign_count(const char *name, size_t len)
+{
+    return len == 1 && (*name == 'N' || *name == 'c');
+}
+
 static int read_option(struct reader *r, struct err *e)
 {
     char *word = *r->word++, *name = word + strspn(word, "-");
@@ -144,11 +150,15 @@ static int read_option(struct reader *r, struct err *e)
     if (take_values(r, o, equals ? equals + 1 : NULL, arg, e) < 0)
         return err_context(e, "%.*s", shown(word), word);
     rc = claim_setting(r, o, e);
+    if (rc < 0 && is_foreign_count(name, len))
+        return err_set(e, ERR_INVALID_ARG, "duplicate setting: %.*s is -n here; -ppn is for each "
+                       "host, and -cpus-per-proc for each process", shown(word), word);
     if (rc <= 0)
         return rc;
-    if (opts_note(r, o, arg, e) < 0 || o->set(r, o, arg, e) < 0)
-        return err_context(e, "%.*s", shown(word), word);
-    return 0;
+    r->written = opts_name_of(o, name, len);
+    rc = opts_note(r, o, arg, e) < 0 || o->set(r, o, arg, e) < 0 ? -1 : 0;
+    r->written = NULL;
+    return rc < 0 ? err_context(e, "%.*s", shown(word), word) : 0;
 }
 
 static bool at_option(const struct reader *r)

@@ -37,11 +37,19 @@ const struct option opts_compat[] = {
       .help = "For Open MPI; ignored with a warning." },
     { .names = { "am", "prefix", "personality" }, .arg = "VALUE", IGNORED, .text = open_mpi,
       .help = "For Open MPI; ignored with a warning." },
+    { .names = { "display" }, .arg = "map|bindings", .section = SECTION_COMPAT,
+      .set = opts_set_display,
+      .help = "Open MPI's: as -print-rank-map and -report-bindings.  For its other words there "
+              "is -explain." },
+    { .names = { "report-state-on-timeout", "get-stack-traces" }, IGNORED,
+      .help = "Always so: see -timeout." },
     { .names = { "noprefix" }, IGNORED, .help = "Always so." },
 
     /* mpirun_rsh */
     { .names = { "ssh" }, .section = SECTION_COMPAT, .set = opts_set_as, .with = "launcher",
       .text = "ssh", .help = "As -launcher ssh." },
+    { .names = { "rsh" }, .section = SECTION_COMPAT, .set = opts_set_as, .with = "launcher",
+      .text = "rsh", .help = "As -launcher rsh." },
     { .names = { "export" }, .arg = "[=LIST]", .section = SECTION_COMPAT,
       .set = opts_set_export_list, JOB(env), .with = "genvall",
       .help = "mpirun_rsh's: inherit the whole environment.  srun's, with ALL, NONE, NAME and "
@@ -61,6 +69,17 @@ const struct option opts_compat[] = {
     { .names = { "kill-on-bad-exit", "K" }, .arg = "[=0|1]", .section = SECTION_COMPAT,
       .set = opts_set_kill_on_bad_exit, JOB(policy), .with = "end-on-nonzero",
       .help = "As -end-on-nonzero, unless it is 0." },
+    { .names = { "cpu-bind", "cpu_bind" }, .arg = "HOW", .section = SECTION_COMPAT,
+      .set = opts_set_cpu_bind,
+      .help = "srun's none, threads, cores, sockets, ldoms, boards, rank and map_cpu:LIST: as "
+              "-bind-to none, hwthread, core, socket, numa, machine, rr and user:LIST; verbose: as "
+              "-report-bindings." },
+    { .names = { "nodelist" }, .arg = "LIST", .section = SECTION_COMPAT, .set = opts_set_as,
+      .with = "hosts", .help = "As -hosts." },
+    { .names = { "mpi" }, .arg = "KIND", IGNORED,
+      .help = "Ignored: processes find PMI-1 and PMI-2 in any case." },
+    { .names = { "job-name", "J" }, .arg = "NAME", IGNORED,
+      .help = "Ignored: nothing is listed by such a name." },
     { .names = { "u", "unbuffered" }, IGNORED,
       .help = "Ignored: whole lines are shown at once." },
 
@@ -75,22 +94,20 @@ const size_t opts_compat_count = sizeof opts_compat / sizeof *opts_compat;
 
 const struct refusal opts_refused[] = {
     /* where processes run */
-    { "cpu-bind", "srun's words are not known", "use -bind-to, -cpu-list or -map-by" },
     { "rankfile rf", "a file does not place single ranks", "use -rankmap and -bind-to user:LIST" },
+    { "ppr", "it has another name", "use -map-by ppr:N:OBJECT" },
     { "use-hwthread-cpus", "processes are counted by slots", "use -bind-to hwthread" },
     { "gpu-subdevs-per-proc", "parts of GPUs are not shared out",
       "set ZE_AFFINITY_MASK from MPI_LOCALRANKID in a script" },
     { "add-host add-hostfile", "all hosts are named at the start", "use -hosts or -f" },
 
     /* what would be shown */
-    { "show display display-allocation display-devel-map output-proctable do-not-launch xml",
-      "nothing describes a job that does not run",
-      "use -print-rank-map, or pmix_tool(1) when it runs" },
+    { "display-allocation display-devel-map output-proctable xml",
+      "a job shows no such list when it starts",
+      "use -explain before, or pmix_tool(1) when it runs" },
     { "profile", "PMI calls are not counted", "use -trace-wire FILE" },
     { "report-pid report-uri", "the launcher is found without",
       "use pmix_tool ps, or $! of the shell" },
-    { "report-state-on-timeout get-stack-traces", "a time-out tells nothing more",
-      "send the launcher SIGQUIT before it" },
 
     /* other programs around the job */
     { "tv debugger", "no debugger has a name of its own here",
@@ -101,14 +118,17 @@ const struct refusal opts_refused[] = {
     { "preload-binary preload-files set-cwd-to-session-dir", "no file is sent to hosts",
       "copy them to a folder that all hosts have" },
     { "sg", "the group is the caller's", "run sg GROUP -c 'mpiexec_lite ...'" },
-    { "rsh", "rsh is not supported as a launcher", "use ssh, or -launcher-exec" },
     { "launch-agent", "only pmi2_proxy is started on other hosts", "use -proxy PATH" },
     { "dvm novm", "each launcher starts its own servers", NULL },
 
     /* how jobs run */
     { "multi-prog", "a program a rank is written otherwise",
       "use ':' or -configfile, one program a line" },
-    { "W wait", "ranks are not ended because one has", "use -timeout or -end-on-nonzero" },
+    { "W wait", "ranks are not ended because one has", "use -timeout or -end-on-nonzero; hosts "
+      "(srun's -w) are those of -hosts" },
+    { "nodes", "the hosts are those of a list or an allocation", "use -hosts and -ppn, or -alloc N" },
+    { "time t partition p account A qos exclusive mem mem-per-cpu constraint gres reservation",
+      "nothing is asked of a batch system this way", "use -alloc N:TIME,OPTION=VALUE" },
     { "max-restarts continuous", "no process is started again", NULL },
     { "index-argv-by-rank", "all ranks of a program have one name", NULL },
     { "runtime-options", "there is no such list", "give the options themselves" },

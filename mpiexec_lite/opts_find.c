@@ -50,6 +50,14 @@ const struct option *opts_find(const char *name, size_t len)
     return o ? o : find(name, len, false);
 }
 
+const char *opts_name_of(const struct option *o, const char *name, size_t len)
+{
+    for (const char *const *n = o->names; *n; n++)
+        if (is_name(*n, name, len))
+            return *n;
+    return o->names[0];
+}
+
 const struct refusal *opts_find_refusal(const char *name, size_t len)
 {
     for (size_t i = 0; len && i < opts_refused_count; i++)

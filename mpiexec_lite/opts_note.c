@@ -30,7 +30,7 @@ static int note(struct reader *r, struct setting *x, struct err *e)
 int opts_note(struct reader *r, const struct option *o, char *const *arg, struct err *e)
 {
     struct setting x = { .key = opts_row(opts_setting_of(o))->names[0], .option = o->names[0],
-                         .app = SAID_OF_JOB };
+                         .written = r->written, .app = SAID_OF_JOB };
     struct buf value = BUF_INIT;
     int rc;
 
@@ -70,6 +70,7 @@ int opts_note_variable(struct reader *r, bool of_job, const char *entry, struct 
 {
     size_t len = env_name_len(entry);
     struct setting x = { .option = r->option ? r->option->names[0] : NULL,
+                         .written = r->written,
                          .app = of_job ? SAID_OF_JOB : (int)(r->app - r->plan->apps) };
     int rc;
 

@@ -58,7 +58,8 @@ void opts_print_help(FILE *out)
 void opts_print_version(FILE *out)
 {
     fputs("mpiexec_lite " VERSION "\n"
-          "PMI-1.1, PMI-1.2 and PMI-2.0; launchers ssh, fork, manual, tcp\n", out);
+          "PMI-1.1, PMI-1.2 and PMI-2.0; launchers ssh, rsh, fork, slurm, pbs,\n"
+          "lsf, sge, ll, tcp, manual; hosts of slurm, pbs, lsf, sge, cobalt, ll, flux\n", out);
 }
 
 void opts_print_one(FILE *out, const struct option *o)

@@ -123,7 +123,79 @@ int opts_set_output(struct reader *r, const struct option *o, char *const *arg, 
     return rc;
 }
 
+static int display_word(struct reader *r, const char *word, struct err *e)
+{
+    if (!strcasecmp(word, "map") || !strcasecmp(word, "map-devel"))
+        return as(r, "print-rank-map", NULL, e);
+    if (!strcasecmp(word, "bind") || !strcasecmp(word, "bindings"))
+        return as(r, "report-bindings", NULL, e);
+    return err_set(e, ERR_INVALID_VAL, "'%.40s' is not map or bindings; -explain shows the rest, "
+                   "and starts nothing", word);
+}
+
+int opts_set_display(struct reader *r, const struct option *o, char *const *arg, struct err *e)
+{
+    struct strlist words = { 0 };
+    int rc = split(arg[0], &words, e);
+
+    (void)o;
+    for (size_t i = 0; rc == 0 && i < words.n; i++)
+        rc = display_word(r, words.v[i], e);
+    strlist_clear(&words);
+    return rc;
+}
+
 /* --- srun --------------------------------------------------------------- */
+
+/* A word of --cpu-bind that says to what, as -bind-to has it; NULL: there is none. */
+static const char *bind_word(const char *word)
+{
+    static const char *const words[][2] = {
+        { "none", "none" }, { "no", "none" }, { "threads", "hwthread" }, { "cores", "core" },
+        { "sockets", "socket" }, { "ldoms", "numa" }, { "boards", "machine" }, { "rank", "rr" },
+    };
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcasecmp(word, words[i][0]))
+            return words[i][1];
+    return NULL;
+}
+
+/* "map_cpu:0,4,8", which takes the rest of the text. */
+static int bind_list(struct reader *r, const char *list, struct err *e)
+{
+    struct buf text = BUF_INIT;
+    int rc;
+
+    buf_printf(&text, "user:%s", list);
+    rc = text.failed ? err_set(e, ERR_NOMEM, "no memory") : as(r, "bind-to", buf_bytes(&text), e);
+    buf_clear(&text);
+    return rc;
+}
+
+int opts_set_cpu_bind(struct reader *r, const struct option *o, char *const *arg, struct err *e)
+{
+    const char *at = arg[0];
+    int rc = 0;
+
+    (void)o;
+    while (rc == 0 && *at) {
+        char word[40];
+        size_t len = strcspn(at, ",");
+
+        if (!strncasecmp(at, "map_cpu:", 8))
+            return bind_list(r, at + 8, e);
+        snprintf(word, sizeof word, "%.*s", (int)(len < sizeof word ? len : sizeof word - 1), at);
+        at += len + (at[len] == ',');
+        if (!strcasecmp(word, "verbose") || !strcasecmp(word, "v"))
+            rc = as(r, "report-bindings", NULL, e);
+        else if (bind_word(word))
+            rc = as(r, "bind-to", bind_word(word), e);
+        else if (*word && strcasecmp(word, "quiet") && strcasecmp(word, "q"))
+            return err_set(e, ERR_INVALID_VAL, "'%s' is not known; use -bind-to or -map-by", word);
+    }
+    return rc;
+}
 
 /* srun's letter, or 0 if we have none for it. */
 static char our_letter(char theirs)

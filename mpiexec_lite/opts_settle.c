@@ -74,6 +74,8 @@ int opts_settle(struct reader *r, struct err *e)
         return -1;
     if (r->plan->json && !r->plan->inquiry)
         return err_set(e, ERR_INVALID_ARG, "-json is for -explain and -check");
+    if (r->plan->svg && r->plan->inquiry != INQUIRY_EXPLAIN)
+        return err_set(e, ERR_INVALID_ARG, "-svg is for -explain");
     r->plan->allocate = r->plan->alloc && !env_get(r->envp, "SLURM_JOB_ID");
     if (r->plan->allocate && r->plan->inquiry)
         return err_set(e, ERR_INVALID_ARG, "-alloc: hosts are not known before they are granted, "

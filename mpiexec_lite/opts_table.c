@@ -176,6 +176,11 @@ const struct option opts_table[] = {
     { .names = { "silent-abort" }, .section = SECTION_END,
       .set = opts_set_value, JOB(card), .value = CARD_NEVER, .with = "exitinfo",
       .help = "When the job fails, say why in one line and no more." },
+    { .names = { "hydra-banner" }, .section = SECTION_END,
+      .set = opts_set_switch, JOB(banner), .value = true,
+      .help = "When a rank fails, print what Hydra does, too.",
+      .more = "It is for scripts that look for its \"BAD TERMINATION OF ONE OF YOUR APPLICATION "
+              "PROCESSES\", \"EXIT CODE:\" or \"EXIT STRING:\" on standard output." },
     { .names = { "print-all-exitcodes" }, .section = SECTION_END,
       .set = opts_set_switch, JOB(print_all_exitcodes), .value = true,
       .help = "At the end print the exit status of every rank." },
@@ -221,7 +226,7 @@ const struct option opts_table[] = {
       .help = "Print first which ranks run on which host, as (HOST:0,1,2)." },
 
     { .names = { "rmk" }, .arg = "KIND", .section = SECTION_HOSTS, .set = opts_set_rmk,
-      .help = "Which resource manager's hosts to run on: slurm, pbs, lsf, sge, cobalt, ll; "
+      .help = "Which resource manager's hosts to run on: slurm, pbs, lsf, sge, cobalt, ll, flux; "
               "user: none.",
       .more = "Without it, nor HYDRA_RMK, it is the first of them whose environment is there. "
               " A list of hosts beats what it has granted, and -ppn its slots.  See "
@@ -262,7 +267,7 @@ const struct option opts_table[] = {
       .with = "map-by", .help = "The same as -map-by core." },
     { .names = { "npersocket" }, .arg = "N", .section = SECTION_MAP, .set = opts_set_per_socket,
       .with = "map-by", .help = "The same as -map-by ppr:N:socket." },
-    { .names = { "cpus-per-proc", "cpus-per-rank" }, .arg = "N", .section = SECTION_MAP,
+    { .names = { "cpus-per-proc", "cpus-per-rank", "cpus-per-task" }, .arg = "N", .section = SECTION_MAP,
       .set = opts_set_cpus_per_rank, .help = "Bind each process to N cores." },
     { .names = { "rank-by" }, .arg = "slot|node|fill", .section = SECTION_MAP,
       .set = opts_set_numbering,
@@ -276,7 +281,7 @@ const struct option opts_table[] = {
               "interleave[:NODES].",
       .more = "NODES are numbers of NUMA nodes, as 0,2-3; without them those near the processors "
               "that the process is bound to.  The variable HYDRA_MEMBIND does the same." },
-    { .names = { "gpus-per-proc", "g" }, .arg = "N|AUTO", .section = SECTION_MAP,
+    { .names = { "gpus-per-proc", "g", "gpus-per-task" }, .arg = "N|AUTO", .section = SECTION_MAP,
       .set = opts_set_gpus,
       .help = "Let each process see N GPUs of its node, or an equal share of them.",
       .more = "It sets CUDA_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES or ZE_AFFINITY_MASK, by the "
@@ -444,7 +449,8 @@ const struct option opts_table[] = {
       .help = "Hold processes for a debugger: where their program begins (exec), in PMI's init, as "
               "MPI_Init calls it (init), or at a place of their own (app).",
       .more = "RANKS is like 0,3-5; without it they are all.  At exec they are stopped (state T) "
-              "with their own program loaded, and nobody traces them; in init they wait for an "
+              "with their own program loaded, and nobody traces them (where ptrace is not "
+              "permitted it is a shell that is stopped, and becomes the program); in init they wait for an "
               "answer, whichever PMI they speak; app is for programs that ask for "
               "PMIX_DEBUG_STOP_IN_APP.  When all wait, tools are told so (PMIX_READY_FOR_DEBUG).  "
               "\"pmix_tool release\", a tool's event PMIX_DEBUGGER_RELEASE, or, at exec, SIGCONT to a "
@@ -482,7 +488,7 @@ const struct option opts_table[] = {
       .set = opts_set_debug, .flags = OPTION_REPEAT, .value = 1,
       .help = "With a value -gdb RANKS (all, without them) or -tool CMD; without one the same as "
               "-v." },
-    { .names = { "explain" }, .section = SECTION_INFO,
+    { .names = { "explain", "show", "do-not-launch" }, .section = SECTION_INFO,
       .set = opts_set_inquiry, JOB(inquiry), .value = INQUIRY_EXPLAIN,
       .help = "Start nothing: print what would run where, and why.",
       .more = "Hosts, ranks, environment and the commands that would reach the other hosts, "
@@ -497,6 +503,9 @@ const struct option opts_table[] = {
     { .names = { "json" }, .section = SECTION_INFO,
       .set = opts_set_switch, JOB(json), .value = true,
       .help = "With -explain and -check: answer in JSON." },
+    { .names = { "svg" }, .section = SECTION_INFO,
+      .set = opts_set_switch, JOB(svg), .value = true, .with = "json",
+      .help = "With -explain: answer with a picture of hosts, ranks and binding." },
     { .names = { "q", "quiet" }, .section = SECTION_INFO,
       .set = opts_set_switch, JOB(brief), .value = true,
       .help = "With -explain and -check: a summary only.  A job is always quiet, without -v." },

@@ -71,6 +71,8 @@ const struct option *opts_row(size_t i);
 size_t opts_number_of(const struct option *o);
 /* The row with this name, of len bytes, in any case; or NULL. */
 const struct option *opts_find(const char *name, size_t len);
+/* Which of its names that is. */
+const char *opts_name_of(const struct option *o, const char *name, size_t len);
 const struct refusal *opts_find_refusal(const char *name, size_t len);
 bool opts_value_is_optional(const struct option *o);
 
@@ -94,6 +96,7 @@ struct reader {
     int           line;      /* of it */
     const char   *variable;  /* of our environment, which is being read */
     const struct option *option;     /* that is being carried out */
+    const char   *written;   /* as which name, of the table; NULL: nobody wrote it */
 
     /* Which row has made a setting of the job, or of this block; NULL: none.  The
      * index is the number of the row that stands for the setting. */
@@ -158,6 +161,7 @@ int opts_warn(struct reader *r, struct err *e, const char *fmt, ...) PRINTF(3, 4
 /* Options of other launchers, opts_set_compat.c. */
 option_fn opts_set_timestamps, opts_set_export_list, opts_set_kill_on_bad_exit;
 option_fn opts_set_output, opts_set_srun_pattern, opts_set_srun_input, opts_set_output_folder;
+option_fn opts_set_display, opts_set_cpu_bind;
 
 /* All words have been read: the plan gets what depends on several of them, and what the
  * environment says, and is checked; opts_settle.c.  0, or -1 and e. */

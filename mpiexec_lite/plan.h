@@ -216,11 +216,12 @@ struct plan {
                                     program, and are given that program's; empty: none */
 
     enum inquiry     inquiry;    /* -explain, -check */
-    bool             json, brief;        /* its answer: -json, -quiet */
+    bool             json, brief, svg;   /* its answer: -json, -quiet, -svg */
     int              verbose;    /* -v: 1, -v -v (or -vv): 2 ... */
     char            *trace;      /* --trace-wire FILE or NULL */
     char            *timeline;   /* -timeline FILE or NULL */
     enum card_wish   card;       /* -exitinfo, -silent-abort */
+    bool             banner;     /* -hydra-banner */
 
     struct strlist   warnings;   /* about the command line, one line each, to be shown */
 };

@@ -69,7 +69,7 @@ static void rank_ended(void *host, struct crew *c, int rank, int wstatus)
     const struct rank *r = crew_rank(c, rank);
 
     events_add(&p->ended, &(struct rank_end){ rank, wstatus, (int)r->pid, (int)r->pmi,
-                                              proxy_job_of(c)->number });
+                                              proxy_job_of(c)->number, r->fenced });
 }
 
 static void rank_stuck(void *host, struct crew *c, int missing, int waiting)
@@ -107,6 +107,12 @@ static void ranks_held(void *host, struct crew *c)
     proxy_send(p, NULL, 0);
 }
 
+static void rank_went_on(void *host, struct crew *c, int rank)
+{
+    (void)host;
+    proxy_send_event(proxy_job_of(c), "went-on", rank, 0, "");
+}
+
 static void node_broken(void *host, const char *why)
 {
     proxy_broken(host, why);
@@ -133,7 +139,7 @@ static const struct node_ops node_ops = {
     .finalized = rank_pmi, .aborted = rank_aborted, .protocol = rank_protocol,
     .hung_up = rank_hung_up, .ended = rank_ended, .stuck = rank_stuck, .broken = node_broken,
     .tell = node_tell, .trace = node_trace, .prepared = prepared, .unprepared = unprepared,
-    .unhooked = unhooked, .held = ranks_held,
+    .unhooked = unhooked, .held = ranks_held, .went_on = rank_went_on, .answer = proxy_answer,
 };
 
 /* --- steps ------------------------------------------------------------- */
@@ -276,9 +282,13 @@ static void reap(struct proxy *p)
     int wstatus;
     pid_t pid;
 
-    while ((pid = waitpid(-1, &wstatus, WNOHANG)) > 0)
-        if (!remotes_reaped(&p->below, pid, wstatus) && p->main)
+    while ((pid = waitpid(-1, &wstatus, WNOHANG | WCONTINUED)) > 0)
+        if (WIFCONTINUED(wstatus)) {
+            if (p->main)
+                node_continued(&p->node, pid);
+        } else if (!remotes_reaped(&p->below, pid, wstatus) && p->main) {
             node_reaped(&p->node, pid, wstatus);
+        }
 }
 
 static void on_signals(struct ev_loop *loop, ev_io *w, int revents)

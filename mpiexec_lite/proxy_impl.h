@@ -1,8 +1,7 @@
 /* proxy_impl.h - what the proxy's source files share: proxy.c (the loop, the set-up, the
  * end), proxy_job.c (a job's part here), proxy_survey.c (what its ranks use, where they are),
- * proxy_look.c (looks at files), proxy_tools.c (tools of its node), proxy_timeline.c (what was
- * when) and proxy_link.c (messages from above
- * and below). */
+ * proxy_query.c (what is answered here), proxy_look.c (looks at files), proxy_tools.c (tools of
+ * its node), proxy_timeline.c (what was when) and proxy_link.c (messages from above and below). */
 #ifndef MPIEXEC_LITE_PROXY_IMPL_H
 #define MPIEXEC_LITE_PROXY_IMPL_H
 
@@ -105,6 +104,8 @@ struct msg *proxy_job_message(struct proxy_job *j, const char *cmd);     /* prox
 void proxy_survey_init(struct proxy *p);
 int  proxy_survey(struct proxy *p, const struct msg *m, const char *payload, size_t len,
                   struct err *e);
+/* proxy_query.c: an extended command of a rank here; server.h's op answer, host being the proxy */
+bool proxy_answer(void *host, struct member *m, const struct frame *f, struct buf *reply);
 /* proxy_cleanup.c */
 int  proxy_cleanup(struct proxy *p, const struct msg *m, const char *payload, size_t len,
                    struct err *e);       /* a message */

@@ -311,7 +311,7 @@ static void tell_never_ran(struct proxy_job *j)
         if (!j->crew.ranks[i].pid)
             events_add(&j->proxy->ended,
                        &(struct rank_end){ j->crew.ranks[i].rank, RANK_NEVER_RAN, 0, 0,
-                                           j->number });
+                                           j->number, false });
 }
 
 /* Or that it could not be. */

@@ -1,10 +1,12 @@
 /* rank_states.c - see rank_states.h */
 #include "mpiexec_lite/rank_states.h"
 
-pmix_proc_state_t rank_lives_as(pid_t pid, enum pmi_phase pmi)
+pmix_proc_state_t rank_lives_as(pid_t pid, enum pmi_phase pmi, bool held)
 {
     if (!pid)
         return PMIX_PROC_STATE_LAUNCH_UNDERWAY;
+    if (held)
+        return PMIX_EXT_PROC_STATE_HELD;
     switch (pmi) {
     case PMI_INSIDE: return PMIX_PROC_STATE_CONNECTED;
     case PMI_NONE:
@@ -28,6 +30,6 @@ pmix_proc_state_t rank_state_of(const struct rank_state *r, bool ending)
     if (r->unstarted)
         return PMIX_PROC_STATE_FAILED_TO_START;
     if (r->pid)
-        return rank_lives_as(r->pid > 0 ? r->pid : 0, r->pmi);
+        return rank_lives_as(r->pid > 0 ? r->pid : 0, r->pmi, false);
     return ending ? PMIX_PROC_STATE_FAILED_TO_LAUNCH : PMIX_PROC_STATE_PREPPED;
 }

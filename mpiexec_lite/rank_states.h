@@ -6,8 +6,8 @@
 #include "mpiexec_lite/launch.h"
 #include "pmix_ext/ext.h"
 
-/* Of a rank that has not ended; pid 0: its server has not started it yet. */
-pmix_proc_state_t rank_lives_as(pid_t pid, enum pmi_phase pmi);
+/* Of a rank that has not ended; pid 0: its server has not started it yet; held: for a debugger. */
+pmix_proc_state_t rank_lives_as(pid_t pid, enum pmi_phase pmi, bool held);
 /* How a rank ends with this status of wait4; ending: its job was being ended. */
 struct ext_end    rank_end(const struct rank_state *r, int wstatus, bool ending);
 /* Of any rank; ending: its job is being ended. */

@@ -241,6 +241,7 @@ static void clear(struct root *r)
     control_clear(&r->control);
     buf_clear(&r->bundle);
     buf_clear(&r->card);
+    buf_clear(&r->banner);
     for (int i = 0; r->at && i < r->servers; i++)
         free(r->at[i].why);
     free(r->at);

@@ -80,6 +80,8 @@ void root_card_job(struct root_job *j)
     struct buf words = BUF_INIT;
     const char *memory;
 
+    if (r->plan->banner && !r->banner.len)
+        card_banner(&j->launch, &r->banner);
     if (!launch_outcome(&j->launch) || r->plan->card == CARD_NEVER || r->card.len ||
         j->refused || j->launch.status == 128 + SIGPIPE)
         return;
@@ -129,12 +131,12 @@ static int count_up(const struct root *r)
 }
 
 /* A block of lines, each as places_line wants it. */
-static void show(struct root *r, const struct buf *text)
+static void show(struct root *r, bool errors, const struct buf *text)
 {
     const char *at = buf_bytes(text), *end;
 
     for (; (end = strchr(at, '\n')); at = end + 1)
-        places_line(&r->places, true, at, (size_t)(end - at));
+        places_line(&r->places, errors, at, (size_t)(end - at));
 }
 
 void root_card_show(struct root *r, int left)
@@ -142,11 +144,13 @@ void root_card_show(struct root *r, int left)
     struct buf lost = BUF_INIT;
     int n;
 
+    if (r->banner.len && !r->banner.failed)
+        show(r, false, &r->banner);
     if (!r->receipt)
         return;
     n = name_lost(r, &lost);
     card_receipt(left + r->left, count_up(r) - n, lost.len ? buf_bytes(&lost) : "", &r->card);
     if (!r->card.failed && !lost.failed)
-        show(r, &r->card);
+        show(r, true, &r->card);
     buf_clear(&lost);
 }

@@ -3,6 +3,7 @@
 
 #include "pmix_ext/ext.h"
 
+#include <signal.h>
 #include <string.h>
 
 /* With the NUL behind it. */
@@ -76,7 +77,8 @@ bool root_order(void *host, const char *job, int rank, const struct ext_order *o
         return false;
     if (rank >= 0 && (!j->launch.ranks[rank].pid || j->launch.ranks[rank].ended))
         return false;
-    if (order->kind == EXT_RESUME || order->kind == EXT_RELEASE)
+    if (order->kind == EXT_RESUME || order->kind == EXT_RELEASE ||
+        (order->kind == EXT_SIGNAL && order->signo == SIGCONT))
         root_hold_release(j, rank);
     if (order->kind == EXT_LEAVE)
         launch_end(&j->launch, root_now(r), 0);

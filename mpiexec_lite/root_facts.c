@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* --- a job's status ---------------------------------------------------- */
 
@@ -46,7 +47,8 @@ static bool describe(struct root *r, struct root_jobs *jobs, size_t i, struct fa
             break;
     if (!j)
         return false;
-    *out = (struct fact_job){ .of = j, .nspace = j->bundle.jobid, .parent = j->bundle.spawner,
+    *out = (struct fact_job){ .of = j, .nspace = j->bundle.jobid, .launcher = getppid(),
+                              .parent = j->bundle.spawner,
                               .parent_rank = j->parent_rank, .number = j->number,
                               .offset = j->offset, .size = j->launch.size,
                               .universe = j->bundle.plan.usize,

@@ -46,13 +46,24 @@ bool root_hold_waits(void *host, const char *job, int rank)
     return true;
 }
 
+static void note_release(struct root_job *j)
+{
+    if (!j->released && j->launched)
+        ext_job_released(j->root->ext, j->bundle.jobid);
+    j->released = true;
+}
+
+void root_hold_went_on(struct root_job *j, int rank)
+{
+    root_say(j->root, 1, "%srank %d: goes on, by SIGCONT", root_job_name(j).text, rank);
+    note_release(j);
+}
+
 void root_hold_release(struct root_job *j, int rank)
 {
     if (j->bundle.plan.hold == HOLD_NONE)
         return;
-    if (!j->released && j->launched)
-        ext_job_released(j->root->ext, j->bundle.jobid);
-    j->released = true;
+    note_release(j);
     if (j->bundle.plan.hold == HOLD_APP)
         return;
     crew_release(&j->crew, rank);

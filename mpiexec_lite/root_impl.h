@@ -181,6 +181,7 @@ struct root {
     double            finish_by; /* when the other servers have had time enough to end */
     struct root_timeline *timeline;      /* NULL: there is to be none */
     struct buf        card;      /* owned: of the first job that has failed */
+    struct buf        banner;    /* owned: the same in Hydra's words, if wanted */
     bool              receipt;   /* what is left is to be told */
     int               left;      /* processes that they could not kill */
     int               status;    /* exit status, once concluded; before: of a job that a rank
@@ -301,6 +302,7 @@ void root_hold_add(struct root_job *j, int ranks);       /* so many more wait in
 /* For ext_ops: a rank says that it waits at a place of its own. */
 bool root_hold_waits(void *host, const char *job, int rank);
 void root_hold_release(struct root_job *j, int rank);    /* -1: all */
+void root_hold_went_on(struct root_job *j, int rank);    /* somebody else has let it */
 
 /* root_daemons.c */
 /* When there is to be looked again; 0: no need. */

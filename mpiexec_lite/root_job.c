@@ -155,6 +155,7 @@ static int init_launch(struct root_job *j, struct err *e)
     l->keep_going = p->keep_going;
     if (p->timeout > 0)
         l->deadline = root_now(j->root) + p->timeout;
+    l->limit = p->timeout;
     return 0;
 }
 

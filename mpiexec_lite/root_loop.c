@@ -190,9 +190,11 @@ static void reap(struct root *r)
     int wstatus;
     pid_t pid;
 
-    while ((pid = waitpid(-1, &wstatus, WNOHANG)) > 0)
-        if (!remotes_reaped(&r->below, pid, wstatus) &&
-            !scheduler_reaped(&r->scheduler, pid, wstatus))
+    while ((pid = waitpid(-1, &wstatus, WNOHANG | WCONTINUED)) > 0)
+        if (WIFCONTINUED(wstatus))
+            node_continued(&r->node, pid);
+        else if (!remotes_reaped(&r->below, pid, wstatus) &&
+                 !scheduler_reaped(&r->scheduler, pid, wstatus))
             node_reaped(&r->node, pid, wstatus);
 }
 

@@ -46,6 +46,12 @@ static void held(void *host, struct crew *c)
     root_hold_add(root_job_of(c), c->to_hold);
 }
 
+static void went_on(void *host, struct crew *c, int rank)
+{
+    (void)host;
+    root_hold_went_on(root_job_of(c), rank);
+}
+
 static void aborted(void *host, struct crew *c, int rank, bool world, int code,
                     const char *text)
 {
@@ -71,6 +77,7 @@ static void rank_ended(void *host, struct crew *c, int rank, int wstatus)
              (int)j->launch.ranks[rank].pid, shell_status(wstatus));
     if (plan_is_single(&j->bundle.plan) && j->launch.ranks[rank].pmi == PMI_INSIDE)
         root_single_gone(j, rank);
+    j->launch.ranks[rank].fenced = crew_rank(c, rank)->fenced;
     root_rank_ended(j, rank, wstatus);
 }
 
@@ -111,7 +118,8 @@ static void trace(void *host, struct buf *line)
 
 const struct node_ops root_node_ops = {
     .started = started, .not_started = not_started, .initialized = initialized,
-    .finalized = finalized, .held = held, .aborted = aborted, .protocol = protocol, .hung_up = hung_up,
+    .finalized = finalized, .held = held, .went_on = went_on, .aborted = aborted,
+    .protocol = protocol, .hung_up = hung_up,
     .ended = rank_ended, .stuck = stuck, .broken = broken, .tell = tell, .trace = trace,
     .spawn = asked, .name = root_names_ask, .timer = root_timer,
     .introduce = root_introduce, .prepared = root_prepared, .unprepared = root_unprepared,

@@ -248,6 +248,20 @@ static void set_unsure(struct root *r)
     }
 }
 
+/* Whose failure ended the first job that has failed. */
+static size_t broken_by(struct root *r)
+{
+    struct root_job *j;
+    long rank;
+
+    TAILQ_FOREACH(j, &r->jobs, in_root)
+        if (j->launch.ending && j->launch.culprit_failed) {
+            rank = timeline_rank(&r->timeline->t, j->number, j->launch.culprit);
+            return (size_t)(rank + 1);
+        }
+    return 0;
+}
+
 static void write_file(struct root *r, const struct buf *text)
 {
     if (text->failed || r->timeline->t.failed)
@@ -263,14 +277,19 @@ void root_timeline_write(struct root *r)
     struct err e = { 0 };
     struct timeline *t;
 
-    if (!r->timeline || !r->timeline->t.njobs)
+    if (!r->timeline)
         return;
+    if (!r->timeline->t.njobs) {
+        root_tell(r, "%s is empty: no rank was started", r->plan->timeline);
+        return;
+    }
     t = &r->timeline->t;
     if (here->bytes.len)
         take(r, NULL, buf_bytes(&here->bytes), here->bytes.len, &e);
     if (r->node.args.index >= 0)
         t->hosts[r->node.args.index].dropped = (int64_t)here->dropped;
     set_unsure(r);
+    t->broken = broken_by(r);
     add_title(r->plan, &title);
     t->title = title.failed ? NULL : strdup(buf_bytes(&title));
     t->failed = t->failed || !t->title || here->bytes.failed;

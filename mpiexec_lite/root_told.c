@@ -52,6 +52,7 @@ static void rank_ended(struct root_job *j, const struct rank_end *x)
     }
     s->pid = x->pid;
     s->pmi = (enum pmi_phase)x->pmi;
+    s->fenced = x->fenced;
     root_say(j->root, 2, "%srank %d (pid %d): ended, status %d", root_job_name(j).text, x->rank,
              x->pid, shell_status(x->wstatus));
     root_rank_ended(j, x->rank, x->wstatus);
@@ -117,6 +118,8 @@ static void act_on_event(struct root_job *j, const char *kind, int rank, int cod
         launch_protocol(l, now, rank, text);
     else if (!strcmp(kind, "hung-up"))
         launch_hung_up(l, now, rank);
+    else if (!strcmp(kind, "went-on"))
+        root_hold_went_on(j, rank);
 }
 
 static int on_event(struct root *r, const struct told *t, struct err *e)

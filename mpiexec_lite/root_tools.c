@@ -81,6 +81,14 @@ static void send_stream(void *host, int position, enum link_class c, struct msg 
 
 static const struct tool_streams_ops stream_ops = { send_stream };
 
+static unsigned node_at(const struct root *r, int position)
+{
+    for (size_t i = 0; i < r->plan->nhosts; i++)
+        if (r->positions[i] == position)
+            return (unsigned)i + 1;
+    return 0;
+}
+
 /* It is served like one of this host, over a pair of sockets. */
 static int open_stream(struct root *r, int position, const struct msg *m, struct err *e)
 {
@@ -98,7 +106,8 @@ static int open_stream(struct root *r, int position, const struct msg *m, struct
         return 0;
     }
     tools_enter(r->tools, fd[0], &(struct party){ .uid = (uid_t)uid, .gid = (gid_t)gid,
-                                                  .pid = (pid_t)pid, .tool = true });
+                                                  .pid = (pid_t)pid, .tool = true,
+                                                  .called = node_at(r, position) });
     if (tool_streams_add(&r->streams, position, number, fd[1]) < 0)
         tool_streams_refuse(&r->streams, position, number);
     return 0;

@@ -91,7 +91,7 @@ void said_print(const struct setting *x, struct buf *out)
     if (!x)
         buf_str(out, "default");
     else if (x->option)
-        buf_printf(out, "-%s, %s", x->option, x->source);
+        buf_printf(out, "-%s, %s", x->written ? x->written : x->option, x->source);
     else
         buf_str(out, x->source);
 }

@@ -15,6 +15,8 @@ struct setting {
     const char *key;         /* name of the option that stands for it, "hosts"; borrowed from
                                 the tables, or NULL: a variable without an option */
     const char *option;      /* "f", the one that was given; the same */
+    const char *written;     /* "hostfile", its name as it was written, or that of another option
+                                which stands for it; NULL: option */
     char *variable;          /* owned: of the ranks' environment, which it sets; else NULL */
     char *value;             /* owned: as typed, NULL: a switch */
     char *source;            /* owned: "command line", "FILE:LINE" or "variable NAME" */

@@ -120,11 +120,17 @@ static int add_call(const struct launch_options *o, const struct host *h, const 
     return rc;
 }
 
+static const char *program_of(const struct launch_options *o, enum proxy_where where,
+                              const char *path)
+{
+    return where == PROXY_IN_PATH ? "pmi2_proxy" : o->proxy ? o->proxy : path;
+}
+
 int spread_command(const struct launch_options *o, const struct host *h,
                    enum proxy_where where, const char *path, const char *staging,
                    const struct spread_call *call, struct strlist *out, struct err *e)
 {
-    const char *program = where == PROXY_IN_PATH ? "pmi2_proxy" : o->proxy ? o->proxy : path;
+    const char *program = program_of(o, where, path);
     struct buf word = BUF_INIT;
     int rc = 0;
 
@@ -147,6 +153,22 @@ int spread_command(const struct launch_options *o, const struct host *h,
         err_set(e, ERR_NOMEM, "no memory for a command");
     buf_clear(&word);
     return rc < 0 ? -1 : 0;
+}
+
+/* A step of one task has our stdin and stdout, once it is not told otherwise. */
+int spread_check(const struct launch_options *o, const struct host *h, enum proxy_where where,
+                 const char *path, struct strlist *out, struct err *e)
+{
+    const struct spread_call one = { .nodes = h->name, .n = 1 };
+    int rc = 0;
+
+    if (o->launcher == LAUNCHER_SLURM)
+        rc = add_program(o, out) | strlist_add(out, "--input=all") | add_nodes(&one, out) |
+             add_wrapper(o, out) | strlist_add(out, program_of(o, where, path));
+    else if (spread_command(o, h, where, path, NULL, NULL, out, e) < 0)
+        return -1;
+    return rc < 0 || strlist_add(out, "--check") < 0
+           ? err_set(e, ERR_NOMEM, "no memory for a command") : 0;
 }
 
 int spread_terminal(const struct launch_options *o, const struct host *h, const char *command,

@@ -37,6 +37,10 @@ int spread_command(const struct launch_options *o, const struct host *h,
                    enum proxy_where where, const char *path, const char *staging,
                    const struct spread_call *call, struct strlist *out, struct err *e);
 
+/* The same for --check, which needs a stream, and has one with slurm as well. */
+int spread_check(const struct launch_options *o, const struct host *h, enum proxy_where where,
+                 const char *path, struct strlist *out, struct err *e);
+
 /* The words that run this command, as a shell has it, in a terminal on a host, with the launcher
  * ssh.  0, or -1: no memory. */
 int spread_terminal(const struct launch_options *o, const struct host *h, const char *command,

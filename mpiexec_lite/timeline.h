@@ -79,6 +79,7 @@ struct timeline {
     struct tl_step  *path;   /* in order of time */
     size_t nhosts, njobs, nranks, nnotes, cap, nvisits, nfences, npath;
     int64_t end;
+    size_t broken;           /* 1 + index of the rank whose failure ended the run; 0: none's did */
     bool   failed;           /* no memory: it is of no use */
 };
 

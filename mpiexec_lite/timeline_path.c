@@ -78,12 +78,14 @@ static long add_start(struct path *p, size_t who, int64_t *when)
     return -1;
 }
 
-/* The rank whose end was the run's: the last; or if that was a bad end, the first such, as
- * those behind it only follow. */
+/* The rank whose end was the run's: that which has failed, or the last; or if that was a bad
+ * end, the first such, as those behind it only follow. */
 static size_t ended_it(const struct timeline *t)
 {
     size_t last = 0, bad;
 
+    if (t->broken && t->broken <= t->nranks && t->ranks[t->broken - 1].wstatus)
+        return t->broken - 1;
     for (size_t i = 1; i < t->nranks; i++)
         if (t->ranks[i].when[MOMENT_EXIT] > t->ranks[last].when[MOMENT_EXIT])
             last = i;

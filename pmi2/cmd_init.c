@@ -259,8 +259,10 @@ enum outcome cmd_finalize(struct request *rq, struct err *e)
     struct conn *c = rq->conn;
     struct server *s = c->server;
 
-    (void)e;
     c->state = CONN_FINAL;
+    (void)e;
+    if (c->tool && s->layer_ops && s->layer_ops->leaves(s->layer, rq))
+        return PARKED;
     if (c->member && !c->member->finalized) {
         c->member->finalized = true;
         s->ops.finalized(s->host, c->member);

@@ -1,8 +1,9 @@
 /* relay.c - extended commands of ranks that are on other nodes: they are served by the
- * root alone.
+ * root.
  *
- * A server that is not the root looks at no command whose name begins with "pmix-": it
- * sends the frame up as it came, with the rank that has sent it.  The root has a connection
+ * A server that is not the root looks at no command whose name begins with "pmix-", but for
+ * those that its host answers (op answer): it sends the frame up as it came, with the rank that
+ * has sent it.  The root has a connection
  * for each such rank, made when the first frame comes, whose replies go down the same way
  * and are written to the rank's own connection as they are.  (pmi2/PEERS, "Extended
  * commands".) */
@@ -40,8 +41,23 @@ bool relay_takes(const struct conn *c, const struct frame *f)
            !memcmp(f->text, PREFIX, sizeof PREFIX - 1);
 }
 
+/* Some questions are about this host alone. */
+static bool answer_here(struct conn *c, const struct frame *f)
+{
+    struct server *s = c->server;
+    struct buf reply = BUF_INIT;
+    bool known = s->ops.answer && s->ops.answer(s->host, c->member, f, &reply);
+
+    if (known)
+        conn_send(c, buf_bytes(&reply), reply.len);
+    buf_clear(&reply);
+    return known;
+}
+
 void relay_up(struct conn *c, const struct frame *f)
 {
+    if (answer_here(c, f))
+        return;
     c->relayed = true;
     send_up(c->job, "ext", c->member->rank, f->raw, f->raw_len);
 }

@@ -361,6 +361,18 @@ const char *member_waits_in(const struct member *m)
     return rq ? rq->cmd->name[m->conn->framer.wire] : NULL;
 }
 
+bool member_in_fence(const struct member *m)
+{
+    const char *command = member_waits_in(m);
+
+    return command && (!strcmp(command, "kvs-fence") || !strcmp(command, "barrier_in"));
+}
+
+bool member_is_held(const struct member *m)
+{
+    return m->held && member_waits_in(m);
+}
+
 void member_ended(struct member *m)
 {
     if (m->gone)

@@ -31,6 +31,7 @@
 #include <sys/types.h>
 
 struct server;
+struct request;
 struct job;
 struct member;
 struct conn;
@@ -100,6 +101,9 @@ struct host_ops {
     void (*fenced)(void *host, struct member *m, bool enters, bool whole);
     /* A member waits in init, as it is held there (job_hold).  NULL: nobody wants to know. */
     void (*held)(void *host, struct member *m);
+    /* An extended command of a rank here, which is the root's to serve: its reply, whole frames, if
+     * the host can give that itself.  False: it cannot, and reply is as it was.  NULL: never. */
+    bool (*answer)(void *host, struct member *m, const struct frame *f, struct buf *reply);
 };
 
 /* Who speaks on a connection. */
@@ -111,10 +115,14 @@ struct party {
     gid_t    gid;
     pid_t    pid;                    /* 0: not known here */
     bool     tool;
+    unsigned called;                 /* a tool's: it has called the server of this node, and 1 more;
+                                        0: this one */
 };
 
 /* What the layer of extended commands (pmix_ext/) is told by the core. */
 struct layer_ops {
+    /* A tool says that it leaves (finalize).  True: the layer has parked that, and answers. */
+    bool (*leaves)(void *layer, struct request *rq);
     /* The connection ends; what is kept about it is to be forgotten. */
     void (*conn_gone)(void *layer, struct conn *c);
     /* What was sent on it is written, or nearly: more may be sent. */
@@ -217,6 +225,10 @@ enum member_state member_state(const struct member *m);
 bool              member_ever_initialized(const struct member *m);
 /* The command it waits in ("kvs-fence", ...), or NULL. */
 const char       *member_waits_in(const struct member *m);
+/* That is a fence of all ranks of its job. */
+bool              member_in_fence(const struct member *m);
+/* It waits in init, as it is held there (job_hold). */
+bool              member_is_held(const struct member *m);
 
 /* The process of a member has ended: fences that miss it are looked at. */
 void member_ended(struct member *m);

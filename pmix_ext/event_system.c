@@ -261,6 +261,7 @@ void ext_job_ended(struct ext *x, const char *job, int code)
     add_job_end(&ended, job, status, code, f);
     ended.harmless = true;
     raise_told(x, &ended);
+    ends_told(x, job, -1);
     if (f)
         TAILQ_REMOVE(&x->failures, f, in_ext);
     free(f);
@@ -308,6 +309,7 @@ void ext_rank_lost(struct ext *x, const struct ext_rank *r)
     add_state(&t, PMIX_PROC_STATE_COMM_FAILED);
     add_host(x, &t);
     tell_failed(x, r->job, &t);
+    ends_told(x, r->job, r->rank);
 }
 
 pmix_proc_state_t ext_end_state(const struct ext_end *how)
@@ -352,6 +354,7 @@ void ext_rank_ended(struct ext *x, const struct ext_rank *r, const struct ext_en
         raise_told(x, &t);
     else
         tell_failed(x, r->job, &t);
+    ends_told(x, r->job, r->rank);
 }
 
 /* --- nodes ------------------------------------------------------------- */

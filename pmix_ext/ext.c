@@ -71,6 +71,7 @@ static void conn_gone(void *layer, struct conn *c)
     fences_conn_gone(layer);
     names_conn_gone(layer, c);
     spawns_conn_gone(layer);
+    ends_conn_gone(layer);
     if (c->layer) {
         push_forget(c->layer);
         session_free(c->layer);
@@ -98,6 +99,7 @@ static void job_gone(void *layer, struct job *j)
     fences_job_gone(x, j);
     push_job_gone(x, j);
     daemons_job_gone(x, j->id);
+    ends_told(x, j->id, -1);
 }
 
 static void rank_ended(void *layer, struct job *j, int rank)
@@ -111,8 +113,14 @@ static void timer_due(void *layer, unsigned id)
     afters_due(layer, id);
 }
 
+static bool leaves(void *layer, struct request *rq)
+{
+    (void)layer;
+    return daemons_leave(rq);
+}
+
 static const struct layer_ops layer_ops = {
-    .conn_gone = conn_gone, .conn_drained = conn_has_room, .job_gone = job_gone,
+    .leaves = leaves, .conn_gone = conn_gone, .conn_drained = conn_has_room, .job_gone = job_gone,
     .rank_ended = rank_ended, .timer = timer_due,
 };
 
@@ -259,6 +267,7 @@ struct ext *ext_new(struct server *s, const struct ext_ops *ops, void *host, str
     TAILQ_INIT(&x->lookups);
     TAILQ_INIT(&x->starters);
     TAILQ_INIT(&x->tied);
+    TAILQ_INIT(&x->endings);
     TAILQ_INIT(&x->plans);
     TAILQ_INIT(&x->allocs);
     TAILQ_INIT(&x->sched_calls);
@@ -285,6 +294,7 @@ void ext_free(struct ext *x)
     fences_clear(x);
     names_clear(x);
     spawns_clear(x);
+    ends_clear(x);
     allocs_clear(x);
     pushes_clear(x);
     server_set_layer(x->server, NULL, NULL);

@@ -16,6 +16,7 @@
 struct fact_job {
     const void *of;              /* the host's name for it, valid while the job is */
     const char *nspace;
+    pid_t       launcher;        /* the process that its user sees, on this server's host */
     const char *parent;          /* who has started it, and its rank there; NULL: nobody */
     int         parent_rank;
     int         number;          /* 0: of the command line */

@@ -29,7 +29,9 @@ enum {
     LITE_STATUS_RUNNING    = 0x08,       /* nobody waits, or some have been let go on */
     LITE_STATUS_ENDING     = 0x10,       /* it has failed, or is being ended */
     LITE_STATUS_NODE_LOST  = 0x20,       /* with ranks of it */
-    LITE_STATUS_TERMINATED = 0x40        /* all have ended, and are gone */
+    LITE_STATUS_TERMINATED = 0x40,       /* all have ended, and are gone */
+    LITE_STATUS_SERVICE_LOST = 0x80      /* no server says it: it is gone, and what becomes of the
+                                            job is not known (PMIX_ERR_LOST_CONNECTION) */
 };
 /* PMIX_UINT64, of the server: the number of the last event that it has raised itself; and in
  * each of these events its own.  They count from 1, of all jobs together. */

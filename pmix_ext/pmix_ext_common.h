@@ -325,6 +325,7 @@ typedef uint8_t pmix_proc_state_t;
 #define PMIX_PROC_STATE_TERMINATE             4
 #define PMIX_PROC_STATE_RUNNING               5
 #define PMIX_PROC_STATE_CONNECTED             6
+#define PMIX_EXT_PROC_STATE_HELD              14 /* ours: it waits for a debugger to let it go on */
 #define PMIX_PROC_STATE_UNTERMINATED          15
 #define PMIX_PROC_STATE_TERMINATED            20
 #define PMIX_PROC_STATE_ERROR                 50

@@ -230,18 +230,33 @@ static pmix_job_state_t job_state(const struct fact_job *j)
     return j->began > 0 ? PMIX_JOB_STATE_RUNNING : PMIX_JOB_STATE_LAUNCH_UNDERWAY;
 }
 
+/* Who has started it, and where. */
+static size_t add_launcher(struct ext *x, const struct fact_job *j, pmix_info_t *infos)
+{
+    static const char name[] = "mpiexec_lite", version[] = VERSION;
+
+    begin(&infos[0], PMIX_SERVER_HOSTNAME, PMIX_STRING)->value.data.string =
+        (char *)(uintptr_t)x->ops.hostname(x->host);
+    begin(&infos[1], PMIX_SERVER_PIDINFO, PMIX_PID)->value.data.pid = j->launcher;
+    begin(&infos[2], PMIX_RM_NAME, PMIX_STRING)->value.data.string = (char *)(uintptr_t)name;
+    begin(&infos[3], PMIX_RM_VERSION, PMIX_STRING)->value.data.string = (char *)(uintptr_t)version;
+    return 4;
+}
+
 static int add_job(struct ext *x, const struct element *of, struct buf *out, struct err *e)
 {
     const struct fact_job *j = &of->job->job;
-    pmix_info_t infos[9] = { { .key = "" } };
+    pmix_info_t infos[15] = { { .key = "" } };
     struct info_of what;
-    pmix_value_t command;
+    pmix_value_t command, nodes, user;
     size_t n = 7;
     int got;
 
     info_of_fact(j, &what);
     if (info_get(x, &what, PMIX_CMD_LINE, &command) != PMIX_SUCCESS)
         return err_set(e, ERR_NOMEM, "no memory for a job's command");
+    if (info_get(x, &what, PMIX_NODE_LIST, &nodes) != PMIX_SUCCESS)
+        nodes.data.string = NULL;
     begin(&infos[0], PMIX_NSPACE, PMIX_STRING)->value.data.string = (char *)(uintptr_t)j->nspace;
     begin(&infos[1], PMIX_JOB_SIZE, PMIX_UINT32)->value.data.uint32 = (uint32_t)j->size;
     begin(&infos[2], PMIX_CMD_LINE, PMIX_STRING)->value.data.string = command.data.string;
@@ -253,8 +268,14 @@ static int add_job(struct ext *x, const struct element *of, struct buf *out, str
         begin(&infos[n++], LITE_JOB_ENDED, PMIX_TIME)->value.data.time = (time_t)j->ended;
         begin(&infos[n++], PMIX_EXIT_CODE, PMIX_INT)->value.data.integer = j->exit_code;
     }
+    n += add_launcher(x, j, &infos[n]);
+    if (info_get(x, &what, PMIX_USERID, &user) == PMIX_SUCCESS)
+        begin(&infos[n++], PMIX_USERID, PMIX_UINT32)->value.data.uint32 = user.data.uint32;
+    if (nodes.data.string)
+        begin(&infos[n++], PMIX_NODE_LIST, PMIX_STRING)->value.data.string = nodes.data.string;
     got = add_infos(PMIX_JOB_INFO_ARRAY, infos, n, out, e);
     free(command.data.string);
+    free(nodes.data.string);
     return got;
 }
 

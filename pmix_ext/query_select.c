@@ -45,6 +45,8 @@ int session_node(const struct session *s)
 {
     struct info_of of;
 
+    if (s->who.called)
+        return (int)s->who.called - 1;
     if (s->who.tool || !info_of_job(s->ext, s->who.nspace, &of))
         return info_node_here(s->ext);
     return info_node_of(s->ext, &of.job, s->who.rank);

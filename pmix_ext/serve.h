@@ -73,6 +73,8 @@ TAILQ_HEAD(lookups, lookup);
 TAILQ_HEAD(starters, starter);
 struct tied;
 TAILQ_HEAD(ties, tied);
+struct ending;
+TAILQ_HEAD(endings, ending);
 TAILQ_HEAD(allocs, alloc);
 
 struct ext_job {                         /* what the layer knows of a job */
@@ -108,7 +110,8 @@ struct ext {
     struct lookups     lookups;          /* owned: pmix-lookup that wait */
     struct starters    starters;         /* owned: pmix-spawn under way */
     struct plans       plans;            /* owned: daemons for a job that is to be started */
-    struct ties        tied;             /* owned: daemons that end with their tool */
+    struct ties        tied;             /* owned: jobs that end with their tool */
+    struct endings     endings;          /* owned: requests that wait for ends */
     struct allocs      allocs;           /* owned: asked for by pmix-alloc */
     size_t             nallocs;
     struct sched_calls sched_calls;      /* under way; theirs who wait */
@@ -188,18 +191,30 @@ void own_names_clear(struct session *s);
 void names_conn_gone(struct ext *x, struct conn *c);
 void spawns_conn_gone(struct ext *x);
 /* Jobs of daemons: start one that spawn_planned.h has, which ends with its owner if it is to follow;
- * it cannot be started; that job ends with its tool's connection (NULL: which is gone already, now);
- * that connection is gone; that job is. */
-void daemons_tie(struct ext *x, const struct session *owner, const char *job);
+ * it cannot be started.  Jobs that end with their tool's connection: that is gone; that job is. */
 pmix_status_t daemons_start(struct ext *x, const struct session *owner, const char *job,
                             struct spawn_request *want, bool follow, struct err *e);
 void daemons_failed(struct ext *x, const char *job, const struct err *why);
 void daemons_forget(const struct session *s);
+/* The launcher's own job is to be held, as that tool wants it: likewise, while it is. */
+void daemons_tie_main(const struct session *owner);
 void daemons_job_gone(struct ext *x, const char *job);
+/* A tool says that it leaves.  True: that is answered when those of its jobs that end with it
+ * have; false: there are none. */
+bool daemons_leave(struct request *rq);
 void data_clear(struct ext *x);
 void fences_clear(struct ext *x);
 void names_clear(struct ext *x);
 void spawns_clear(struct ext *x);
+
+/* serve_ends.c: that request is answered when these processes, or jobs (PMIX_RANK_WILDCARD), all of
+ * which run, have ended; after so many seconds (0: never) by PMIX_ERR_TIMEOUT. */
+enum outcome ends_await(struct request *rq, const pmix_proc_t *procs, size_t n, double seconds,
+                        struct err *e);
+/* A rank, or (-1) a job with all of them, has ended. */
+void ends_told(struct ext *x, const char *job, int rank);
+void ends_conn_gone(struct ext *x);
+void ends_clear(struct ext *x);
 
 /* serve_alloc.c: whether there is a scheduler to ask. */
 bool ext_allocates(const struct ext *x);

@@ -3,7 +3,8 @@
  *
  * A rank may give orders to its own job and to jobs that it is connected to, a tool to all
  * jobs here: both are of one user, or the tool is root's.  All directives are understood
- * before the first is carried out. */
+ * before the first is carried out.  Who orders an end, and is no rank, is answered when it is
+ * true. */
 #include "pmix_ext/serve_cleanup.h"
 
 #include "pmix_ext/support.h"
@@ -26,12 +27,14 @@ struct control {                         /* one pmix-job-control */
     struct ext_order orders[ORDERS];
     size_t           norders;
     struct ext_cleanup cleanup;
+    bool             ends;               /* an order is to end them */
+    int              timeout;            /* s that a tool waits for that; 0: no limit */
     char             who[LIMIT_JOBID + 40];
 };
 
 /* --- directives -------------------------------------------------------- */
 
-static const char *const known[] = { PMIX_JOB_CTRL_ID, NULL };
+static const char *const known[] = { PMIX_JOB_CTRL_ID, PMIX_TIMEOUT, NULL };
 
 /* What would have to be done and cannot be; what only describes the job or the request is
  * fine. */
@@ -49,6 +52,7 @@ static pmix_status_t add_order(struct control *c, enum ext_order_kind kind, int 
         return PMIX_ERR_BAD_PARAM;
     }
     c->orders[c->norders++] = (struct ext_order){ kind, signo, c->who };
+    c->ends |= kind == EXT_TERMINATE || kind == EXT_KILL;
     return PMIX_SUCCESS;
 }
 
@@ -70,6 +74,16 @@ static pmix_status_t take_signal(struct control *c, const pmix_info_t *info,
     if (info_number(info, 1, SIGRTMAX, &signo, e) < 0)
         return PMIX_ERR_BAD_PARAM;
     return add_order(c, kind, (int)signo, e);
+}
+
+static pmix_status_t take_timeout(struct control *c, const pmix_info_t *info, struct err *e)
+{
+    long long seconds;
+
+    if (info_number(info, 0, INT32_MAX, &seconds, e) < 0)
+        return PMIX_ERR_BAD_PARAM;
+    c->timeout = (int)seconds;
+    return PMIX_SUCCESS;
 }
 
 static const struct {
@@ -116,6 +130,8 @@ static pmix_status_t take_directive(struct control *c, const pmix_info_t *info, 
         err_set(e, ERR_OTHER, "there is nothing to cancel: orders are carried out at once");
         return PMIX_ERR_NOT_FOUND;
     }
+    if (!strcmp(info->key, PMIX_TIMEOUT))
+        return take_timeout(c, info, e);
     if (cleanup_is(info->key))
         return cleanup_take(&c->cleanup, info, e);
     if (is_among(info->key, known) ||
@@ -226,6 +242,16 @@ static pmix_status_t default_targets(struct control *c, pmix_proc_t *own, struct
     return PMIX_SUCCESS;
 }
 
+/* A tool hears that it is done when they have ended; a rank may be one of them. */
+static enum outcome answer(const struct control *c, struct request *rq, pmix_status_t status,
+                           struct err *e)
+{
+    if (status != PMIX_SUCCESS)
+        return ext_refuse(rq, status);
+    return c->ends && c->s->who.tool ? ends_await(rq, c->targets, c->ntargets, c->timeout, e)
+                                     : REPLY;
+}
+
 static pmix_status_t run(struct control *c, struct err *e)
 {
     pmix_proc_t own, *given = c->targets;
@@ -257,6 +283,7 @@ enum outcome ext_job_control(struct request *rq, struct err *e)
     const struct value *directives = &rq->arg[CONTROL_DIRECTIVES];
     struct control c = { .s = session_of(rq, e) };
     pmix_status_t status;
+    enum outcome o;
 
     if (!c.s)
         return ext_refuse(rq, PMIX_ERR_NOMEM);
@@ -266,8 +293,9 @@ enum outcome ext_job_control(struct request *rq, struct err *e)
         status = directives_read(&c.directives, directives->s, directives->len, "directives", e);
     if (status == PMIX_SUCCESS)
         status = run(&c, e);
+    reply_text(rq, CONTROL_RESULTS_OUT, "[]", 2);
+    o = answer(&c, rq, status, e);
     infos_clear(&c.directives);
     free(c.targets);
-    reply_text(rq, CONTROL_RESULTS_OUT, "[]", 2);
-    return status == PMIX_SUCCESS ? REPLY : ext_refuse(rq, status);
+    return o;
 }

@@ -131,6 +131,8 @@ static bool give(const struct session *s, order_fn *order, const struct infos *i
         *status = e->code == ERR_NOMEM ? PMIX_ERR_NOMEM : PMIX_ERR_BAD_PARAM;
     if (rc <= 0)
         planned_take_back(s->ext, last);
+    else if (spawn_info(c, "hold"))
+        daemons_tie_main(s);
     spawn_clear(&words);
     return rc > 0;
 }

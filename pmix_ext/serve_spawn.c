@@ -15,13 +15,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A tool's jobs, once it has gone: go on; end, being its daemons; end if they are still held, as
+ * nobody else knows that they are to be let go on. */
+enum tie { TIE_NONE, TIE_DAEMONS, TIE_HELD };
+
 struct starter {                         /* a spawn that is under way */
     TAILQ_ENTRY(starter) in_ext;
     struct ext    *ext;
     struct spawn  *spawn;
     unsigned       channels;             /* of its output that the caller is to have */
     bool           tool;                 /* the caller is one */
-    bool           follows;              /* what it starts are its daemons, and end with it */
+    enum tie       tie;                  /* what its end means to what it starts */
     bool           planned;              /* nobody has asked for it now: spawn_planned.h */
     const struct session *owner;         /* borrowed: then, whose they are; NULL: nobody's */
     char           target[LIMIT_JOBID];  /* and what they are for */
@@ -87,12 +91,7 @@ static pmix_status_t status_of(int code, const struct err *why)
     }
 }
 
-/* Daemons whose tool has gone meanwhile, or goes later, are to end. */
-static void tie(struct starter *s, struct request *rq, const char *jobid)
-{
-    if (s->follows)
-        daemons_tie(s->ext, rq ? session_of(rq, NULL) : s->owner, jobid);
-}
+static void tie(struct starter *s, const struct session *owner, const char *job);
 
 static void told(void *who, const char *jobid, const int *codes, size_t n,
                  const struct err *why)
@@ -103,7 +102,7 @@ static void told(void *who, const char *jobid, const int *codes, size_t n,
 
     s->spawn = NULL;
     if (jobid)
-        tie(s, rq, jobid);
+        tie(s, rq ? session_of(rq, NULL) : s->owner, jobid);
     if (child)
         push_feeds(s->ext, rq ? session_of(rq, NULL) : s->owner, child);
     if (s->planned && !jobid && first_code(codes, n) != ECANCELED)   /* the job is over before them */
@@ -135,7 +134,7 @@ enum { SPAWN_INFOS, SPAWN_APPS };
 
 /* plans: of daemons for it, which are taken. */
 static enum outcome start(struct request *rq, struct spawn_request *want, unsigned channels,
-                          bool follows, struct plans *plans, struct err *e)
+                          enum tie what, struct plans *plans, struct err *e)
 {
     struct ext *x = ext_of(rq);
     struct starter *s = calloc(1, sizeof *s);
@@ -150,7 +149,7 @@ static enum outcome start(struct request *rq, struct spawn_request *want, unsign
     s->ext = x;
     s->channels = channels;
     s->tool = who.tool;
-    s->follows = follows && who.tool;
+    s->tie = who.tool ? what : TIE_NONE;
     TAILQ_INIT(&s->plans);
     planned_move(&s->plans, plans);
     waiters_init(&s->waiters);
@@ -195,6 +194,15 @@ static pmix_status_t split(struct request *rq, const pmix_app_t *apps, size_t n,
     return PMIX_SUCCESS;
 }
 
+static enum tie tie_of(const struct daemons *d, const struct spawn_request *want)
+{
+    if (d->nohup)
+        return TIE_NONE;
+    if (d->are)
+        return TIE_DAEMONS;
+    return want->n && spawn_info(&want->commands[0], "hold") ? TIE_HELD : TIE_NONE;
+}
+
 enum outcome ext_spawn(struct request *rq, struct err *e)
 {
     const struct value *arg = rq->arg;
@@ -219,7 +227,7 @@ enum outcome ext_spawn(struct request *rq, struct err *e)
     if (status == PMIX_SUCCESS)
         status = translate(rq, &infos, &daemons, rest, nrest, &want, e);
     o = status == PMIX_SUCCESS ? start(rq, &want, spawn_forwards(&infos),
-                                       daemons.are && !daemons.nohup, &plans, e)
+                                       tie_of(&daemons, &want), &plans, e)
                               : ext_refuse(rq, status);
     planned_clear(&plans);
     spawn_clear(&want);
@@ -244,7 +252,7 @@ pmix_status_t daemons_start(struct ext *x, const struct session *owner, const ch
     s->ext = x;
     s->tool = s->planned = true;
     s->owner = owner;
-    s->follows = follow;
+    s->tie = follow ? TIE_DAEMONS : TIE_NONE;
     snprintf(s->target, sizeof s->target, "%s", job);
     TAILQ_INIT(&s->plans);
     waiters_init(&s->waiters);
@@ -273,31 +281,69 @@ void daemons_failed(struct ext *x, const char *job, const struct err *why)
         x->ops.order(x->host, job, -1, &order);
 }
 
-struct tied {                            /* a job of daemons */
+/* --- a tool's jobs and its end ------------------------------------------ */
+
+struct tied {
     TAILQ_ENTRY(tied) in_ext;
     const struct session *owner;         /* borrowed: the tool that they end with */
+    enum tie what;
     char job[LIMIT_JOBID];
 };
 
-static void end_daemons(struct ext *x, const char *job)
+/* Whether ranks of it wait, and nobody has let any go on. */
+static bool waits(struct ext *x, const char *job)
 {
-    const struct ext_order order = { .kind = EXT_LEAVE };
+    struct fact_job j;
 
-    if (x->ops.order)
-        x->ops.order(x->host, job, -1, &order);
+    for (size_t i = 0; x->ops.facts->job(x->host, i, &j); i++)
+        if (!strcmp(j.nspace, job))
+            return !j.running && !j.ending;
+    return false;
 }
 
-void daemons_tie(struct ext *x, const struct session *owner, const char *job)
+/* False: there is nothing to end, or it has ended already. */
+static bool end_tied(struct ext *x, enum tie what, const char *job)
+{
+    const struct ext_order order = { .kind = what == TIE_DAEMONS ? EXT_LEAVE : EXT_TERMINATE,
+                                     .who = "its tool, which has gone while it was held" };
+
+    if (!x->ops.order || (what == TIE_HELD && !waits(x, job)))
+        return false;
+    if (x->ops.order(x->host, job, -1, &order))
+        return true;
+    if (what == TIE_HELD && planned_is_main(x, job) && x->ops.broken)    /* it is just beginning */
+        x->ops.broken(x->host, "the tool that wanted ranks to be held has gone");
+    return false;
+}
+
+static void tie_to(struct ext *x, const struct session *owner, enum tie what, const char *job)
 {
     struct tied *t = owner ? calloc(1, sizeof *t) : NULL;
 
     if (!t) {                            /* without a tool, or memory to remember it */
-        end_daemons(x, job);
+        end_tied(x, what, job);
         return;
     }
     t->owner = owner;
+    t->what = what;
     snprintf(t->job, sizeof t->job, "%s", job);
     TAILQ_INSERT_TAIL(&x->tied, t, in_ext);
+}
+
+static void tie(struct starter *s, const struct session *owner, const char *job)
+{
+    if (s->tie != TIE_NONE)
+        tie_to(s->ext, owner, s->tie, job);
+}
+
+void daemons_tie_main(const struct session *owner)
+{
+    struct ext *x = owner->ext;
+    struct fact_job j;
+
+    for (size_t i = 0; x->ops.facts->job(x->host, i, &j); i++)
+        if (j.number == 0)
+            tie_to(x, owner, TIE_HELD, j.nspace);
 }
 
 static void untie(struct ext *x, struct tied *t)
@@ -320,10 +366,36 @@ void daemons_forget(const struct session *s)
     for (t = TAILQ_FIRST(&s->ext->tied); t; t = next) {
         next = TAILQ_NEXT(t, in_ext);
         if (t->owner == s) {
-            end_daemons(s->ext, t->job);
+            end_tied(s->ext, t->what, t->job);
             untie(s->ext, t);
         }
     }
+}
+
+bool daemons_leave(struct request *rq)
+{
+    const struct session *s = rq->conn->layer;
+    struct ext *x = ext_of(rq);
+    pmix_proc_t *jobs;
+    struct err e = { 0 };
+    struct tied *t;
+    size_t n = 0;
+    bool parked;
+
+    TAILQ_FOREACH(t, &x->tied, in_ext)
+        n += s && t->owner == s;
+    jobs = n ? calloc(n, sizeof *jobs) : NULL;
+    if (!jobs)
+        return false;                    /* without memory they end with its connection */
+    n = 0;
+    TAILQ_FOREACH(t, &x->tied, in_ext)
+        if (t->owner == s && end_tied(x, t->what, t->job)) {
+            snprintf(jobs[n].nspace, sizeof jobs[n].nspace, "%s", t->job);
+            jobs[n++].rank = PMIX_RANK_WILDCARD;
+        }
+    parked = ends_await(rq, jobs, n, 0, &e) == PARKED;
+    free(jobs);
+    return parked;
 }
 
 void daemons_job_gone(struct ext *x, const char *job)

@@ -11,7 +11,7 @@ static const struct { const char *name; uint32_t bit; } states[] = {
     { "created", LITE_STATUS_CREATED }, { "spawned", LITE_STATUS_SPAWNED },
     { "held", LITE_STATUS_HELD }, { "running", LITE_STATUS_RUNNING },
     { "ending", LITE_STATUS_ENDING }, { "node-lost", LITE_STATUS_NODE_LOST },
-    { "terminated", LITE_STATUS_TERMINATED },
+    { "terminated", LITE_STATUS_TERMINATED }, { "service-lost", LITE_STATUS_SERVICE_LOST },
 };
 enum { STATES = sizeof states / sizeof *states };
 
@@ -19,6 +19,7 @@ struct story {
     struct follow follow;
     const char   *nspace;
     uint64_t      seq;       /* of the last event that the state has in it */
+    uint32_t      known;     /* the state, when it was asked for last */
     uint32_t      wanted;    /* states to wait for; 0: do not */
     atomic_bool   ended;     /* the job, and its server may go with it */
     bool          json, print;           /* print: events */
@@ -67,7 +68,7 @@ static pmix_status_t ask(struct story *s, uint32_t *mask)
     status = tool_ask(LITE_JOB_STATUS, s->nspace, NULL, 0, &v);
     if (status != PMIX_SUCCESS)
         return status;
-    *mask = v.type == PMIX_UINT32 ? v.data.uint32 : 0;
+    s->known = *mask = v.type == PMIX_UINT32 ? v.data.uint32 : 0;
     PMIX_VALUE_DESTRUCT(&v);
     return PMIX_SUCCESS;
 }
@@ -165,6 +166,8 @@ static int wait_until(struct story *s)
         bool ended = s->ended;
         pmix_status_t said = ask(s, &mask);
 
+        if ((said == PMIX_ERR_LOST_CONNECTION || said == PMIX_ERR_UNREACH) && !ended)
+            follow_end(&s->follow, STATUS_NO_SERVER);
         if (said != PMIX_SUCCESS && !ended)
             return s->follow.ended ? s->follow.status : tool_failed(s->nspace, said);
         mask |= ended ? LITE_STATUS_TERMINATED : 0U;
@@ -178,6 +181,17 @@ static int wait_until(struct story *s)
             return s->follow.status;
     }
     return status;
+}
+
+/* A state of its own; to whom it comes unasked, a failure. */
+static int lost(const struct story *s)
+{
+    int status = print_state(s, s->known | LITE_STATUS_SERVICE_LOST);
+
+    if (s->wanted & LITE_STATUS_SERVICE_LOST)
+        return status;
+    tool_fail(0, "the server has gone; what becomes of %s is not known", s->nspace);
+    return STATUS_NO_SERVER;
 }
 
 static int run(struct tool *t, struct story *s)
@@ -195,7 +209,7 @@ static int run(struct tool *t, struct story *s)
     else if (!status)
         status = follow(s);
     if (s->follow.ended && s->follow.status == STATUS_NO_SERVER && !s->ended)
-        tool_fail(0, "the server has gone; what becomes of %s is not known", s->nspace);
+        status = lost(s);
     PMIx_tool_finalize();                /* after which nothing is called any more */
     follow_stop(&s->follow);
     return status;

@@ -143,7 +143,7 @@ static int add_daemons(const struct tool *t, pmix_info_t *infos, size_t *n)
         PMIX_INFO_LOAD(&infos[(*n)++], LITE_DAEMONS_RANKS, ranks + 1, PMIX_STRING);
     if (target || tool_has(t, OPT_DAEMONS))
         PMIX_INFO_LOAD(&infos[(*n)++], PMIX_DEBUGGER_DAEMONS, NULL, PMIX_BOOL);
-    if ((target || tool_has(t, OPT_DAEMONS)) && tool_has(t, OPT_DETACH))
+    if (tool_has(t, OPT_DETACH))         /* daemons, and a job that is held */
         PMIX_INFO_LOAD(&infos[(*n)++], PMIX_NOHUP, NULL, PMIX_BOOL);
     status = add_number(t, OPT_PER_NODE, PMIX_DEBUG_DAEMONS_PER_NODE, PMIX_UINT16, infos, n);
     if (!status)

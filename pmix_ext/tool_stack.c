@@ -5,7 +5,7 @@
 #include "pmix_ext/lite_keys.h"
 
 #include <errno.h>
-#include <signal.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -186,43 +186,75 @@ static int print_json(const struct report *r)
                                    list_json(&r->ops), "unavailable", list_json(&r->missing)));
 }
 
-/* Standard output is what dot makes of this.  0, or STATUS_FAILED, which was said. */
-static int draw(const struct buf *graph)
+/* dot, which reads from one pipe and writes to the other; 0, or -1 and errno.  The others' ends are
+ * closed. */
+static int start_dot(int *to, int *from, pid_t *pid)
 {
-    int p[2], status;
-    FILE *to;
-    pid_t pid;
+    int in[2], out[2];
 
-    fflush(stdout);
-    if (pipe(p) < 0 || (pid = fork()) < 0)
-        return tool_fail(STATUS_FAILED, "dot cannot be started: %s", strerror(errno));
-    if (!pid) {
-        dup2(p[0], 0);
-        close(p[0]);
-        close(p[1]);
+    if (pipe2(in, O_CLOEXEC) < 0)
+        return -1;
+    if (pipe2(out, O_CLOEXEC) < 0 || (*pid = fork()) < 0) {
+        close(in[0]);
+        close(in[1]);
+        return -1;
+    }
+    if (!*pid) {
+        dup2(in[0], 0);
+        dup2(out[1], 1);
         execlp("dot", "dot", "-Tsvg", (char *)NULL);
         _exit(127);
     }
-    signal(SIGPIPE, SIG_IGN);
-    close(p[0]);
-    to = fdopen(p[1], "w");
-    if (to) {
-        fwrite(buf_bytes(graph), 1, graph->len, to);
-        fclose(to);
-    }
+    close(in[0]);
+    close(out[1]);
+    *to = in[1];
+    *from = out[0];
+    return 0;
+}
+
+/* It reads the whole graph before it writes. */
+static void feed_dot(int to, int from, const struct buf *graph, struct buf *picture)
+{
+    FILE *f = fdopen(to, "w");
+    char piece[32768];
+    ssize_t n;
+
+    if (f)
+        fwrite(buf_bytes(graph), 1, graph->len, f);
+    if (f)
+        fclose(f);
+    else
+        close(to);
+    while ((n = read(from, piece, sizeof piece)) > 0)
+        buf_add(picture, piece, (size_t)n);
+    close(from);
+}
+
+/* What dot makes of the graph is taken from it: it does not say whether that could be written.
+ * 0, or STATUS_FAILED, which was said. */
+static int draw(const struct buf *graph, struct buf *picture)
+{
+    int to, from, status;
+    pid_t pid;
+
+    if (start_dot(&to, &from, &pid) < 0)
+        return tool_fail(STATUS_FAILED, "dot cannot be started: %s", strerror(errno));
+    feed_dot(to, from, graph, picture);
     if (waitpid(pid, &status, 0) < 0 || !WIFEXITED(status))
         return tool_fail(STATUS_FAILED, "dot has failed");
     if (WEXITSTATUS(status) == 127)
         return tool_fail(STATUS_FAILED, "--svg needs the program dot (package graphviz); --dot "
                                         "prints what it reads");
-    return WEXITSTATUS(status) ? tool_fail(STATUS_FAILED, "dot has failed with status %d",
-                                           WEXITSTATUS(status)) : 0;
+    if (WEXITSTATUS(status))
+        return tool_fail(STATUS_FAILED, "dot has failed with status %d", WEXITSTATUS(status));
+    return picture->failed ? tool_fail(STATUS_FAILED, "out of memory") : 0;
 }
 
 static int print(const struct tool *t, const struct report *r)
 {
     bool svg = tool_has(t, OPT_SVG);
-    struct buf out = BUF_INIT;
+    struct buf out = BUF_INIT, picture = BUF_INIT;
+    const struct buf *what = svg ? &picture : &out;
     int status = 0;
 
     if (t->json)
@@ -234,10 +266,11 @@ static int print(const struct tool *t, const struct report *r)
     if (r->stacks.failed || r->missing.failed || out.failed)
         status = tool_fail(STATUS_FAILED, "out of memory");
     else if (svg)
-        status = draw(&out);
-    else if (out.len)
-        fwrite(buf_bytes(&out), 1, out.len, stdout);
+        status = draw(&out, &picture);
+    if (!status && what->len)
+        fwrite(buf_bytes(what), 1, what->len, stdout);
     buf_clear(&out);
+    buf_clear(&picture);
     return status ? status : tool_written();
 }
 

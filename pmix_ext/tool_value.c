@@ -47,15 +47,15 @@ void tool_show(const pmix_value_t *v, struct buf *out)
 
 void tool_state(pmix_proc_state_t state, char *text, size_t size)
 {
-    static const char prefix[] = "PMIX_PROC_STATE_";
-    const char *word = type_word(type_of(PMIX_PROC_STATE), state);
+    static const char prefix[] = "PROC_STATE_";
+    const char *word = type_word(type_of(PMIX_PROC_STATE), state), *at;
 
     if (!word) {
         snprintf(text, size, "%u", state);
         return;
     }
-    snprintf(text, size, "%s", !strncmp(word, prefix, sizeof prefix - 1)
-                                   ? word + sizeof prefix - 1 : word);
+    at = strstr(word, prefix);
+    snprintf(text, size, "%s", at ? at + sizeof prefix - 1 : word);
     for (; *text; text++)
         *text = *text == '_' ? '-' : (char)tolower((unsigned char)*text);
 }

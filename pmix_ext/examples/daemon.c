@@ -47,7 +47,7 @@ int main(void)
 {
     static char text[1 << 20];
     struct pmix_daemon d;
-    pmix_byte_object_t word, *all = NULL;
+    pmix_byte_object_t word = { NULL, 0 }, *all = NULL;
     pmix_status_t status = pmix_daemon_init(&d);
 
     if (status == PMIX_SUCCESS && d.me.rank == 0)
@@ -64,6 +64,9 @@ int main(void)
         status = pmix_daemon_barrier(&d);
     if (status != PMIX_SUCCESS)
         fprintf(stderr, "daemon: %s\n", PMIx_Error_string(status));
+    PMIX_BYTE_OBJECT_DESTRUCT(&word);
+    if (all)
+        PMIX_BYTE_OBJECT_FREE(all, d.size);
     pmix_daemon_finalize(&d);
     return status != PMIX_SUCCESS;
 }

@@ -4,6 +4,7 @@ cgroups; what two jobs at a time do; nodes in turn.  Choices on other machines a
 test's (test_mapper.c)."""
 
 import itertools
+import json
 import re
 
 from lib import *
@@ -317,6 +318,20 @@ def quota():
         same((r.status, r.messages), (2, ["mpiexec_lite: 2 processes share 1 processor: "
                                           "-nooversubscribe"]), f"{r}")
         same(run("--nooversubscribe", "-n", 1, "true", prefix=inside).status, 0, "one is fine")
+
+
+@rows([("-check: a cgroup's limit of processes", "pids", {"pids.max": "6"}, {"pids.max": "6"}, "cgroup_pids", lambda n: 0 <= n < 6),
+       ("-check: of memory", "memory", {"memory.limit_in_bytes": "268435456"}, {"memory.max": "268435456"},
+        "cgroup_memory", lambda n: n == 268435456),
+       ("-check: of time", "cpu", {"cpu.cfs_quota_us": "50000"}, {"cpu.max": "50000 100000"}, "cgroup_cpus",
+        lambda n: n == 0.5)])
+def limits(controller, old, new, key, right):
+    with cgroup(controller, old=old, new=new) as inside:
+        r = run("-check", "-json", "-n", 20, "true", prefix=inside)
+        host = json.loads(r.out)["hosts"][0]
+        need(right(host["facts"][key]), f"{key} as -check tells it", host)
+        told = [x for x in host["problems"] if "more processes are allowed by its cgroup" in x]
+        same((len(told), r.status), (1, 1) if controller == "pids" else (0, 0), f"problems of {host}")
 
 
 main()

@@ -68,6 +68,28 @@ def inside():
          "    others   2 killed; 1 had finalized", "    0 processes left on 1 node")
 
 
+@rows([("some waited in a fence, here: who had not come", [], HOST, HOST, 1, 1),
+       ("some waited in a fence, three hosts", FORK, "a", "b", 1, 4),
+       ("some waited in a fence, by PMI-1", [], HOST, HOST, 0, 1)])
+def fence(where, first, other, wire, nodes):
+    r = run(*where, "-n", 6, *py(f"""
+        c = Client({wire + 1})
+        if rank in (2, 4, 5):
+            c.send(c.message({["cmd=barrier_in", "cmd=kvs-fence;"][wire]!r}))
+            open("in%d" % rank, "w").close()
+        while rank == 0 and not all(os.path.exists("in%d" % r) for r in (2, 4, 5)):
+            time.sleep(0.02)
+        if rank == 0:
+            time.sleep(0.3)              # for what they have said to arrive at their server
+            os._exit(4)
+        time.sleep(60)
+    """), cwd=tmp())
+    card(r, r"mpiexec_lite: rank 0 .* exited with 4 without finalize",
+         FIRST.format(0, first, r"python3[.0-9]*", ", inside PMI"), "    others   5 killed",
+         f"    fence    3 waited in one; not there: rank 1 on {other}, rank 3 on {first}",
+         rf"    0 processes left on {nodes} nodes?")
+
+
 @rows([("abort, on another host", FORK, "b"), ("abort, here", [], HOST)])
 def abort(where, host):
     r = run(*where, "-n", 3, *py("""
@@ -152,7 +174,7 @@ def well():
 @test("time is up, or a signal: what is left is told")
 def receipt():
     card(run("-timeout", 0.4, *FORK, "-n", 3, "sleep", 60),
-         "mpiexec_lite: .*APPLICATION TIMED OUT", "    0 processes left on 4 nodes")
+         "mpiexec_lite: .*APPLICATION TIMED OUT, TIMEOUT = 0.4s", "    0 processes left on 4 nodes")
     job = Job(*FORK, "-n", 3, *SH, "echo ready; exec sleep 60")
     job.wait_text("ready", 3)
     job.kill(signal.SIGTERM)

@@ -78,6 +78,30 @@ def limits(bed):
          "too few")
 
 
+@point("folders that are full are named: /dev/shm, the temporary one, the working directory")
+def full(bed):
+    folder, tmp = bed.path("work"), bed.path("tmp")
+    for path in folder, tmp:
+        os.makedirs(path, exist_ok=True)
+    places = ["/dev/shm", tmp, folder]
+    fill = bed.write("fill", "#!/bin/sh\nfor d; do mount -t tmpfs -o size=64k tmpfs $d || exit\n"
+                             "dd if=/dev/zero of=$d/fill bs=4k 2>/dev/null; done; exit 0\n", 0o755)
+    use = bed.write("use", "#!/bin/sh\nmount -t tmpfs -o nr_inodes=2 tmpfs $1 && touch $1/a\n",
+                    0o755)
+    words = ["-hosts", "node1,node2", "-genv", "TMPDIR", tmp, "-n", 2, "true"]
+    same([bed.run(1, [fill, *places]).returncode, bed.run(2, [use, folder]).returncode], [0, 0],
+         "what fills them")
+    try:
+        told = problems(check(bed, *words, status=1, cwd=folder))
+    finally:
+        bed.run(1, ["umount", *places])
+        bed.run(2, ["umount", folder])
+    why = "No space left on device"
+    same(told, {"node1": [f"nothing can be stored in {x}: {why}" for x in places],
+                "node2": [f"nothing can be stored in {folder}: {why}"]}, "what is full")
+    same(check(bed, *words, cwd=folder)["problems"], 0, "and later not")
+
+
 @point("a host that refuses, one that is silent, one without pmi2_proxy")
 def unreached(bed):
     bed.sshd_stop(1)
@@ -139,6 +163,40 @@ def programs(bed):
     a = check(bed, "-hosts", "node1", "-wdir", "/no/such/folder", "true", status=1)
     same(problems(a), {"node1": ["there is no directory /no/such/folder"]}, "-wdir")
     os.unlink(bed.path("bin", os.path.basename(GONE)))
+
+
+@point("what would stop the launcher itself, and a binding that a host has not")
+def stopped(bed):
+    hosts = ["-hosts", "node0,node1", "-n", 3]
+    for words, place, text in (
+            (["-nooversubscribe"], None, "node0 would have 2 processes and has 1 slots"),
+            (["-outfile", "/etc/passwd/x"], None, "nothing can be written in /etc/passwd: Not a "),
+            (["-timeline", "/dev/null/x.svg"], None, "nothing can be written in /dev/null: Not a "),
+            (["-stdin", "file:/no/such"], None, "-stdin: /no/such: No such file"),
+            (["-provider", "/no/such"], None, "provider /no/such: No such file"),
+            (["-bind-to", "user:5000"], "node1", "processes cannot be bound: user:5000: none of "),
+            (["-cpu-list", "5000"], "node0", "processes cannot be bound: -cpu-list: none of them")):
+        a = check(bed, *words, *hosts, "true", status=1)
+        told = a["launcher"]["problems"] if place is None else problems(a).get(place, [])
+        need(any(text in x for x in told), f"the problem of {words}", a)
+        r = bed.run(0, [bed.launcher, *words, *hosts, "true"])
+        need(r.returncode, f"a job fails with {words}", r)
+    r = bed.run(0, [bed.launcher, "-check", "-q", "-stdin", "file:/no/such", *hosts, "true"])
+    same(r.stdout.decode(), "the launcher: -stdin: /no/such: No such file or directory\n"
+                            "1 problem, 0 of 2 hosts\n", "as text")
+    quiet(bed)
+
+
+@point("-report-bindings: drawn on every host as a job draws it")
+def drawn(bed):
+    words = ["-hosts", "node0:2,node1:2", "-n", 4, "-bind-to", "core", "-report-bindings", "true"]
+    job = bed.run(0, [bed.launcher, *words]).stderr.decode().splitlines()
+    wanted = sorted(x.removeprefix("mpiexec_lite: ") for x in job if ": rank " in x)
+    r = bed.run(0, [bed.launcher, "-check", *words])
+    same(([x for x in r.stdout.decode().splitlines() if ": rank " in x], r.returncode, len(wanted)),
+         (wanted, 0, 4), "what is drawn")
+    same(facts(check(bed, *words), "node1")["drawn"],
+         [x.partition(": ")[2] for x in wanted if x.startswith("node1")], "in JSON")
 
 
 @point("what a login prints does not disturb; a launcher without a stream is said")

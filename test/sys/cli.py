@@ -5,6 +5,8 @@ refused with a reason; and the checks of a launcher that takes the place of mpie
 The fourteen checks are points "check N: ..."; 12 is in cli_env.py, 2 and 9 in output.py, 4 in
 stdin.py, 5 and 14 in mpich.py, the others here."""
 
+import json
+import os
 import re
 
 from lib import *
@@ -25,11 +27,13 @@ HYDRA = """np ppn hosts hostlist machine machines machinelist f hostfile machine
 INTEL = """perhost grr rr tune print-rank-map s tmpdir ordered-output silent-abort noconf
     hosts-group"""
 OPEN_MPI = """c N npernode H x wd oversubscribe allow-run-as-root tag-output output
-    timestamp-output merge-stderr-to-stdout output-filename timeout stdin mca prefix"""
-MPIRUN_RSH = "export export-all config ssh"
-SRUN = "label u o e i K kill-on-bad-exit export input error ntasks"
+    timestamp-output merge-stderr-to-stdout output-filename timeout stdin mca prefix display
+    report-state-on-timeout do-not-launch"""
+MPIRUN_RSH = "export export-all config ssh rsh show"
+SRUN = """label u o e i K kill-on-bad-exit export input error ntasks cpu-bind cpus-per-task
+    gpus-per-task nodelist mpi job-name J"""
 TAKEN = " ".join([MPI, HYDRA, INTEL, OPEN_MPI, MPIRUN_RSH, SRUN]).split()
-EITHER = """gpu-subdevs-per-proc rmk profile gtool show sg tv xterm rsh W multi-prog cpu-bind""".split()
+EITHER = "gpu-subdevs-per-proc rmk profile gtool sg tv xterm W multi-prog nodes time partition mem".split()
 
 
 def man():
@@ -68,6 +72,8 @@ def either():
        ("a missing value", ["-wdir"], "-wdir"),
        ("a bad value", ["-usize", "many", "true"], "'many'"),
        ("a bad map", ["-rankmap", "0,9", "true"], "host number 9"),
+       ("-N beside -n", ["-n", 2, "-N", 2, "true"], "-N is -n here; -ppn is for each host"),
+       ("-c beside -n", ["-n", 2, "-c", 2, "true"], "-cpus-per-proc for each process"),
        ("one option twice", ["-n", 1, "-np", 2, "true"], "duplicate setting: -n")])
 def one_line(words, text):
     r = run(*words)
@@ -259,6 +265,41 @@ def open_mpi():
     same((r.lines, r.err), (["[0] e"], b""), "--output")
     need(re.fullmatch(r"\[\d+\] \[0\] x", good("--tag-output", "--timestamp-output", "echo", "x").lines[0]),
          "label")
+
+
+@test("Open MPI: --display map,bindings, and what it does not show; mpirun_rsh: -show runs nothing")
+def displays():
+    r = run("-np", 2, "--display", "map,bindings", "--bind-to", "core", "echo", "x")
+    need(r.lines.count("x") == 2 and any(f"({HOST}:0,1)" in x for x in r.lines), "the map", r)
+    need(sum("rank" in x and "B" in x for x in r.messages) == 2, "the bindings", r)
+    r = run("--display", "allocation", "true")
+    same((r.status, r.messages), (2, ["mpiexec_lite: --display: 'allocation' is not map or bindings; "
+                                      "-explain shows the rest, and starts nothing"]), "another")
+    for option in "-show", "--do-not-launch":
+        r = good(option, "-np", 2, "touch", "made", cwd=tmp())
+        need("Programs" in r.lines and not os.path.exists(tmp() + "/made"),
+             "told only", r)
+
+
+@rows([(f"srun: --cpu-bind={words} is {' '.join(ours)}", words, ours) for words, ours in (
+    ("none", ["-bind-to", "none"]), ("no,quiet", ["-bind-to", "none"]),
+    ("cores", ["-bind-to", "core"]), ("q,threads", ["-bind-to", "hwthread"]),
+    ("sockets", ["-bind-to", "socket"]), ("ldoms", ["-bind-to", "numa"]),
+    ("boards", ["-bind-to", "machine"]), ("rank", ["-bind-to", "rr"]),
+    ("verbose,cores", ["-report-bindings", "-bind-to", "core"]),
+    ("map_cpu:0,0", ["-bind-to", "user:0,0"]))])
+def cpu_bind(words, ours):
+    def settings(*options):
+        said = json.loads(good("-explain", "-json", *options, "true").out)["settings"]
+        return [(x["option"], x.get("value")) for x in said if x["option"] != "cpu-bind"]
+    same(settings(f"--cpu-bind={words}"), settings(*ours), "what is set")
+
+
+@test("srun: --cpu-bind of a word that is not known")
+def cpu_bind_unknown():
+    same(run("--cpu-bind=mask_cpu:0x1", "true").messages,
+         ["mpiexec_lite: --cpu-bind: 'mask_cpu:0x1' is not known; use -bind-to or "
+          "-map-by"], "the message")
 
 
 main()

@@ -1,12 +1,18 @@
 #!/usr/bin/env -S python3 -B
-"""check 12: every variable of Hydra that stands for an option has the effect it should.
+"""check 12: every variable of Hydra that stands for an option has the effect it should; and
+those of a job of Flux.
 
 Those that name an allocation are not here; binding.py has more of those that bind."""
 
+import os
 import re
 import socket
+import sys
 
-from lib import *
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from lib import *                                       # noqa: E402
+from munged import munges                               # noqa: E402
 
 SH = ("/bin/sh", "-c")
 TWO = ("-launcher", "fork", "-hosts", "localhost,a")
@@ -137,11 +143,23 @@ def ports(name):
     need(low <= int(r.lines[0].partition(":")[2]) <= high, "the port", repr(r))
 
 
+class Here:
+    """As a bed, for munged: its folder."""
+
+    @staticmethod
+    def path(name):
+        return os.path.join(tmp(), name)
+
+
 def called_at(*words, **env):
-    """The address that hosts are to call; there is no munge, which is found out later."""
-    r = run("-launcher", "manual", "-munge-socket", tmp() + "/none", "-hosts", "a", *words, "true",
-            env=env)
-    same(r.status, 255, "status")
+    """The address that hosts are to call: told once munge has answered."""
+    os.chmod(tmp(), 0o711)               # or munged does not trust its place
+    with munges(Here()) as sock:
+        job = Job("-launcher", "manual", "-munge-socket", sock, "-hosts", "a", *words, "true", env=env)
+        job.wait_text("HYDRA_LAUNCH_END")
+        job.kill(signal.SIGTERM)
+        r = job.finish()
+    same(r.status, 143, "status")
     return re.search(r"--connect (\S+):\d+ ", r.lines[0])[1]
 
 
@@ -156,7 +174,8 @@ def iface():
 def timeout():
     r = run("sleep", 1000, env={"MPIEXEC_TIMEOUT": "1"})
     same(r.status, 124, "status")
-    need(any("APPLICATION TIMED OUT" in x for x in r.messages), "the words that harnesses look for", r.messages)
+    need(any(re.search(r"APPLICATION TIMED OUT, TIMEOUT = [0-9.]+s$", x) for x in r.messages),
+         "the words that harnesses look for", r.messages)
     good("true", env={"MPIEXEC_TIMEOUT": "-1"})
 
 
@@ -213,6 +232,37 @@ def ignored(name):
         "HYDSERV_DEBUG", "MPIEXEC_PREFIX_DEFAULT", "MPIEXEC_STDIN_DEST", "MPIEXEC_STDOUTBUF")])
 def harmless(name):
     same(lines("echo", "x", **{name: "1"}), ["x"], "output")
+
+
+FLUX = """#!/bin/sh
+# What flux(1) says in an instance of three brokers, and of a job of two of its nodes
+lite() { echo "{\\"version\\":1,\\"execution\\":{\\"R_lite\\":[$1],\\"nodelist\\":[\\"$2\\"]}}"; }
+case "$*" in
+"kvs get resource.R") lite '{"rank":"0-2","children":{"core":"0-1"}}' 'fluke[6-8]';;
+"job info f7 R") lite '{"rank":"1-2","children":{"core":"0"}}' 'fluke[7-8]';;
+*) echo "flux: $*: unknown" >&2; exit 1;;
+esac
+"""
+
+
+@test("a job of Flux: flux is asked for its hosts; what is wrong is said, with what to do")
+def flux():
+    os.mkdir(tmp() + "/bin")
+    write_file(tmp() + "/bin/flux", FLUX, 0o755)
+    env = {"PATH": f"{tmp()}/bin:{os.environ['PATH']}", "FLUX_URI": "local:///run/flux/local"}
+    show = ("-print-rank-map", "-launcher", "fork", "true")
+    same(lines(*show, **env), ["(fluke6:0,1)", "(fluke7:2,3)", "(fluke8:4,5)"], "an instance")
+    same(lines(*show, **env, FLUX_JOB_ID="f7"), ["(fluke7:0)", "(fluke8:1)"], "a job")
+    same(lines("-n", 2, "-hosts", "a", *show, **env), ["(a:0,1)"], "a list is the user's")
+    same(lines("-rmk", "user", *show, **env), [f"({HOST}:0)"], "-rmk user")
+    r = run("-n", 7, *show, env=env)
+    same((r.status, r.messages), (2, ["mpiexec_lite: fluke6 would have 3 processes and has 2 slots; "
+                                      "--oversubscribe allows that"]), "too many")
+    for more, why in (({"FLUX_JOB_ID": "f8"}, "flux job info f8 R: it has failed (1)"),
+                      ({"PATH": "/nowhere"}, "flux kvs get resource.R: No such file or directory")):
+        r = run("true", env={**env, **more})
+        same((r.status, r.messages[-1]),
+             (2, f"mpiexec_lite: job of flux (-rmk user: do not look): {why}"), "an error")
 
 
 @rows([(f"check 12: {x}: only a boolean", x) for x in

@@ -234,6 +234,50 @@ def detach(infos, stay):
     close(job, tool)
 
 
+@rows([("R8: a tool's leave is answered when its daemons have ended", [], False),
+       ("R8: and at once where they are to stay (PMIX_NOHUP)", [yes(NOHUP)], True)])
+def leave(infos, stay):
+    job, tool, name = launch()
+    other = Tool(job)
+    d = started(other, *target(name), *infos, app={"cmd": "/bin/sh", "maxprocs": 1, "argv": [
+        "sh", "-c", "trap 'sleep 0.3; exit' TERM; while :; do sleep 0.05; done"]})
+    pids = [p["pid"] for p in table(tool, d)]
+    other.call("finalize")
+    same([alive(p) for p in pids], [stay] * 3, "its daemons, when it is told")
+    need(all(alive(p["pid"]) for p in table(tool, name)), "the job's ranks live")
+    other.close()
+    close(job, tool)
+
+
+@test("R8: an order to end is answered when it is carried out: a job, its daemons, one rank; or after a time")
+def orders():
+    job, tool, name = launch("/bin/sh", "-c", "trap '' TERM; while :; do sleep 0.05; done")
+    d = started(tool, *target(name), yes(NOHUP))
+    pids = {j: [p["pid"] for p in table(tool, j)] for j in (name, d)}
+    r = tool.call("pmix-job-control", targets=[proc(name, "wildcard")],
+                  directives=[yes("pmix.jctrl.term"), info("pmix.timeout", "INT", 1)])
+    same(r["status"], -24, "TERM is not enough for a second")
+    good(tool.call("pmix-job-control", targets=[proc(d, 1)], directives=[yes("pmix.jctrl.kill")]))
+    need(not alive(pids[d][1]), "one daemon")
+    r = tool.call("pmix-job-control", targets=[proc(d, "wildcard"), proc(name, "wildcard")],
+                  directives=[yes("pmix.jctrl.kill")])
+    need(r["status"] in (0, -46, -52), "all of both", r)
+    wait_for(lambda: not any(alive(p) for p in pids[name] + pids[d]), "none is left")
+    tool.close()
+    need(job.finish().status, "status")
+
+
+@test("R8: pmix_tool kill returns when ranks and daemons of that job are gone")
+def kill_command():
+    job, tool, name = launch()
+    pids = [p["pid"] for p in table(tool, name)]
+    r = subprocess.run([PMIX_TOOL, "--pid", str(job.pid), "kill", name], capture_output=True, text=True, timeout=LIMIT,
+                       env=environment(new_mark()))
+    same((r.returncode, r.stderr, [alive(p) for p in pids]), (0, "", [False] * 5), "when it returns")
+    tool.close()
+    need(job.finish().status, "status")
+
+
 @test("R8: kill everything: ranks and daemons are gone when the end of both is told")
 def kill_all():
     job, tool, name = launch()
@@ -382,7 +426,9 @@ def words():
 
 
 def compile_daemon(source, program):
-    subprocess.run(["gcc", "-std=c17", "-Wall", "-Werror", "-D_GNU_SOURCE", f"-I{ROOT}/pmix_ext", f"-I{ROOT}", source,
+    """Sanitized as the library is, or that would not load."""
+    more = ["-fsanitize=address,undefined"] if is_sanitized() else []
+    subprocess.run(["gcc", *more, "-std=c17", "-Wall", "-Werror", "-D_GNU_SOURCE", f"-I{ROOT}/pmix_ext", f"-I{ROOT}", source,
                     "-o", program, f"-L{B}/lib", "-lpmix_ext", f"-Wl,-rpath,{os.path.realpath(B)}/lib"], check=True)
 
 

@@ -4,6 +4,7 @@ each with who decided it, and nothing is started."""
 
 import json
 import re
+import xml.etree.ElementTree as ET
 
 from lib import *
 
@@ -63,6 +64,17 @@ def sources():
     same({h["name"]: h["by"] for h in a["hosts"]},
          {"far1": f"{hosts}:2, -f", "far2": f"{hosts}:4, -f"}, "lines of hosts")
     same(explain("true")["summary"]["launcher_by"], "default", "nobody said it")
+
+
+@test("an option is called as it was written, also where it stands for another one")
+def as_written():
+    a = explain("--np", 2, "-display", "map,bindings", "--cpu-bind=cores", "-rr", "true")
+    same({x["option"]: x["by"] for x in a["settings"] if x["option"] not in ("explain", "json")},
+         {"n": "-np, command line", "display": "-display, command line", "rr": "-rr, command line",
+          "print-rank-map": "-display, command line", "report-bindings": "-display, command line",
+          "cpu-bind": "-cpu-bind, command line", "bind-to": "-cpu-bind, command line"}, "settings")
+    same(a["programs"][0]["by"], "-np, command line", "of the program")
+    same(of(a, "hosts", HOST)["binding"]["by"], "-cpu-bind, command line", "of the binding")
 
 
 @test("what can be read only once is read once; -explain stands on the command line")
@@ -223,11 +235,32 @@ def as_text():
     same(list(explain("-q", "true")), ["summary"], "in JSON")
 
 
+@test("-svg: a picture that is XML, with every rank, on processors here, on slots elsewhere")
+def picture():
+    words = ["-hosts", "localhost:2,far1:3", "-n", 4, "-bind-to", "core", "./no <such>\033"]
+    whole = ET.fromstring(good("-explain", "-svg", *words).out)
+    space = "{http://www.w3.org/2000/svg}"
+    texts = ["".join(x.itertext()) for x in whole.iter(space + "text")]
+    need({"localhost", "far1", "4 ranks on 2 of 2 hosts"} <= set(texts), "hosts", texts)
+    need(any(x.startswith("ranks 0-3: ./no <such>\\x1B") for x in texts), "the program", texts)
+    need({"2", "3"} <= set(texts), "ranks of slots", texts)
+    tips = ["".join(x.itertext()) for x in whole.iter(space + "rect")]
+    a = explain(*words)
+    drawn = of(a, "hosts", "localhost")["binding"]["drawn"]
+    for rank in 0, 1:
+        mine = sum(x.count("B") for x in drawn if x.startswith(f"rank {rank}:"))
+        need(sum(x in (f"rank {rank}", "rank 0 and 1 more") for x in tips) == mine, "its processors",
+             [drawn, tips])
+    same(tips.count("a free slot"), 1, "free slots")
+
+
 @test("a program that is not here is told; wrong words are refused as ever")
 def wrong():
     a = explain("-n", 1, "true", ":", "no-such-program")["programs"]
     need(a[0]["found"].endswith("/true") and "no-such-program" in a[1]["problem"], "found", a)
     for words, why in ((["-n", "0", "true"], "not a number"), (["-json", "true"], "-json is for"),
+                       (["-check", "-svg", "true"], "-svg is for -explain"),
+                       (["-explain", "-svg", "-json", "true"], "duplicate setting"),
                        (["-explain", "-check", "true"], "duplicate setting"),
                        (["-explain", "-rankmap", "0,9", "-n", 2, "true"], "no host number 9")):
         r = run(*words)

@@ -64,6 +64,19 @@ def directives(options):
     same((r.status, r.lines), (0, ["a-x:b-unset-d"] * 2), "environment")
 
 
+@rows([(f"T10, R11: a tool that had directives hold the job goes: it ends with it, {w}", o) for w, o in WHERE])
+def tool_gone(options):
+    job, tool = waiting(*options, "sleep", "600")
+    other = Tool(job)
+    good(other.call("pmix-event-register", codes=[DEBUG]))
+    go(tool, info("pmix.dbg.exec", "BOOL", True))
+    same(other.event("pmix-event")["status"], DEBUG, "all are held")
+    tool.close()
+    r = job.finish()
+    same(r.status, 143, "status")
+    need("which has gone while it was held" in r.messages[0], "why", r.messages)
+
+
 @test("wrong directives are refused, and the launcher waits on")
 def wrong():
     job, tool = waiting("-n", 2, "true")

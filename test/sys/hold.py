@@ -11,7 +11,8 @@ from lib import *
 from pmixlib import *
 
 MPI, SLURM = prog("mpi_ranks"), prog("slurm_all")
-READY, RELEASE, JOB_END, JOB_START, LAUNCHED = -58, -3, -145, -191, -174
+READY, RELEASE, JOB_END, JOB_START, LAUNCHED, RELEASED = -58, -3, -145, -191, -174, -2903
+RUNNING, CONNECTED, IS_HELD = 5, 6, 14
 BAD_PARAM, NO_PERMISSIONS, MISMATCH = -27, -23, -18
 EXEC, INIT, APP = "pmix.dbg.exec", "pmix.dbg.init", "pmix.dbg.notify"
 PLACE = {EXEC: "exec", INIT: "pmix-init", APP: "app"}
@@ -61,7 +62,7 @@ def job_name(tool):
 
 
 def act(job, *words):
-    tools_socket(job.pid)
+    await_entry(job)
     r = subprocess.run([PMIX_TOOL, "--pid", str(job.pid), *map(str, words)], capture_output=True, text=True,
                        timeout=LIMIT, env=environment(new_mark()))
     same(r.returncode, 0, f"pmix_tool {words}: {r.stderr}")
@@ -121,17 +122,84 @@ def by_command(word, place):
     same(job.finish().status, 0, "end")
 
 
-@test("SIGCONT lets a rank go on that is held at exec")
-def by_signal():
-    job = Job("-hold", "exec", "-n", 2, "/bin/sh", "-c", "echo went $PMI_RANK")
+def states(tool, name):
+    r = good(tool.call("pmix-query", queries=[query("pmix.qry.ptable", qualifiers=[info("pmix.nspace", "STRING", name)])]))
+    return [p["state"] for p in results(r)[0][2]]
+
+
+@rows([("SIGCONT lets a rank go on that is held at exec, and the launcher knows it, " + w, options)
+       for w, options in (("here", ["-n", 2]), ("on another node", ["-launcher", "fork", "-hosts", "a,b", "-ppn", "1",
+                                                                   "-n", 2]))])
+def by_signal(options):
+    job = Job("-hold", "exec", *options, "/bin/sh", "-c", "echo went $PMI_RANK; sleep 600",
+              env=FORK if "-hosts" in options else None)
+    tool = listen(Tool(job), READY, RELEASED)
+    heard(tool)
+    name = job_name(tool)
+    same(states(tool, name), [IS_HELD, IS_HELD], "what the table says")
+    need(act(job, "ps").count(" held ") == 2 and "held" in act(job, "status"), "and the tool")
+    os.kill(table(tool, name)[1], signal.SIGCONT)
+    job.wait_text("went 1")
+    same(heard(tool)[0], RELEASED, "it is told")
+    same(states(tool, name), [IS_HELD, RUNNING], "the other stays")
+    need("running" in act(job, "status") and "held" not in act(job, "status"), "the job's status")
+    act(job, "release")
+    job.wait_text("went 0")
+    job.kill(signal.SIGTERM)
+    job.finish()
+
+
+@rows([("the launcher is stopped at its terminal and goes on: ranks that are held stay so, " + w, options)
+       for w, options in (("here", ["-n", 2]), ("on another node", ["-launcher", "fork", "-hosts", "a,b", "-ppn", "1",
+                                                                   "-n", 2]))])
+def stopped_launcher(options):
+    job = Job("-hold", "exec:1", *options, "sleep", 600, env=FORK if "-hosts" in options else None)
     tool = listen(Tool(job), READY)
     heard(tool)
     pids = table(tool, job_name(tool))
-    os.kill(pids[1], signal.SIGCONT)
-    job.wait_text("went 1")
-    need(stat(pids[0])[0] == "T", "the other stays")
+    job.kill(signal.SIGTSTP)
+    wait_for(lambda: stat(job.pid)[0] == "T" and stat(pids[0])[0] == "T", "all are stopped")
+    job.kill(signal.SIGCONT)
+    wait_for(lambda: stat(pids[0])[0] == "S", "who was not held goes on")
+    same(states(tool, job_name(tool)), [RUNNING, IS_HELD], "who was, waits")
+    same(stat(pids[1])[0], "T", "as the kernel says")
+    act(job, "signal", "CONT", ":1")
+    wait_for(lambda: stat(pids[1])[0] == "S", "until a tool sends it SIGCONT")
+    job.kill(signal.SIGTERM)
+    job.finish()
+
+
+# Without ptrace, as in some containers: run the words behind.
+NO_PTRACE = """
+import ctypes, os, struct, sys
+number = {"x86_64": 101, "aarch64": 117}[os.uname().machine]
+code = b"".join(struct.pack("HBBI", *x) for x in (
+    (0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x50000 | 1), (0x06, 0, 0, 0x7fff0000)))
+held = ctypes.create_string_buffer(code)
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, struct.pack("HxxxxxxQ", 4, ctypes.addressof(held)), 0, 0) == 0
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+@rows([("ranks are held at exec where ptrace is not permitted, as a shell that becomes the program, " + w, options)
+       for w, options in (("here", []), ("on another node", ["-launcher", "fork", "-hosts", "a,b", "-ppn", "1"]))])
+def without_ptrace(options):
+    if os.uname().machine not in ("x86_64", "aarch64"):
+        raise Skip("the numbers of this machine's system calls are not known here")
+    job = Job("-hold", "exec", *options, "-n", 2, "/bin/sh", "-c", "echo $PMI_RANK \"$1\" $$", "name", "a  b",
+              prefix=[sys.executable, "-B", "-c", NO_PTRACE], env=FORK if options else None)
+    tool = listen(Tool(job), READY)
+    heard(tool)
+    pids = table(tool, job_name(tool))
+    same([(stat(p)[0], tracer(p)) for p in pids], [("T", 0)] * 2, "stopped, and nobody traces them")
+    same(states(tool, job_name(tool)), [IS_HELD] * 2, "as the table says")
+    r = subprocess.run([PMIX_TOOL, "stack", "--pid", str(job.pid)], capture_output=True, text=True, timeout=LIMIT,
+                       env=environment(new_mark()))
+    need(r.returncode == 1 and "Unavailable:" in r.stdout and "2: ranks 0-1" in r.stdout, "stacks cannot be had", r)
     act(job, "release")
-    same(sorted(job.finish().lines), ["went 0", "went 1"], "output")
+    same(sorted(job.finish().lines), [f"{i} a  b {p}" for i, p in enumerate(pids)], "the program, in the same process")
 
 
 ALL = [("true", None, [0, 1, 2]), ("a rank", ("PROC_RANK", 1), [1]), ("the wildcard", ("PROC_RANK", "wildcard"), [0, 1, 2]),
@@ -196,7 +264,9 @@ def in_app(options):
     good(ranks[1].call("pmix-notify", status=str(READY), range="1"))
     status, keys = heard(tool)
     same((status, keys["pmix.brkpnt"]), (READY, "app"), "what is told")
+    same(states(tool, name), [IS_HELD] * 2, "and in the table")
     act(ranks.job, "release")
+    same(states(tool, name), [CONNECTED] * 2, "no more")
     for rank in ranks:
         same(heard(rank)[0], RELEASE, "each of them hears it")
     same(ranks.finish().status, 0, "end")
@@ -251,6 +321,38 @@ def left_behind(place, whom):
     os.kill({"the launcher": job.pid, "the root": job.root(), "a proxy": proxy}[whom], signal.SIGKILL)
     job.finish(clean=False)
     nothing_left(job.mark)
+
+
+@rows([("T10, R11: a tool that has spawned a held job goes: it ends with it, " + w, *more) for w, *more in (
+    ("held at exec, its connection closed", EXEC, "close", False, True),
+    ("held in init, its connection closed", INIT, "close", False, True),
+    ("it says that it leaves", EXEC, "leave", False, True),
+    ("not where it has been let go on", EXEC, "close", True, False),
+    ("nor with PMIX_NOHUP", EXEC, "nohup", False, False))])
+def owner_gone(key, how, released, ends):
+    job = Job("-n", 1, "sleep", 600)
+    tool, owner = listen(Tool(job), READY, JOB_END), Tool(job)
+    infos = [info(key, "BOOL", True)] + ([info("pmix.nohup", "BOOL", True)] if how == "nohup" else [])
+    app = {"cmd": "/bin/sleep", "argv": ["sleep", "600"], "maxprocs": 2} if key == EXEC else \
+        {"cmd": MPI, "argv": ["mpi_ranks"], "maxprocs": 2}
+    name = good(owner.call("pmix-spawn", apps=[app], infos=infos))["nspace"]
+    heard(tool)
+    pids = table(tool, name)
+    if released:
+        release(tool, proc(name, 0))
+    if how == "leave":
+        owner.call("finalize")
+        same([alive(p) for p in pids], [False] * 2, "when that is answered")
+    owner.close()
+    if ends:
+        same(heard(tool)[1]["pmix.nspace"], name, "its end")
+        need(not any(alive(p) for p in pids), "it is true")
+    else:
+        tool.call("pmix-capabilities")
+        need(all(alive(p) for p in pids), "they live")
+        act(job, "kill", name)
+    act(job, "kill", job_name(tool))
+    job.finish()
 
 
 @test("a job that is held ends at its time-out, and when it is killed by a tool")

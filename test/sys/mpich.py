@@ -1,6 +1,8 @@
 #!/usr/bin/env -S python3 -B
 """Programs of Debian's MPICH, started by the launcher as mpiexec would."""
 
+import re
+
 from lib import *
 
 MPI = prog("mpi_ranks")
@@ -147,6 +149,18 @@ def wdir():
     same(sorted(r.lines), [f"[0] {tmp()}/one", "[1] /usr", f"[2] {tmp()}"], "folders")
 
 
+@rows([(f"-hydra-banner is what Hydra prints: {how}", how) for how in
+       ("kill -9 $$", "kill -SEGV $$", "exit 3", "exit 0")])
+def banner(how):
+    words = ["-n", 2, "sh", "-c", f"ulimit -c 0; [ $PMI_RANK = 0 ] || {{ {how}; }}"]
+    ours = run("-hydra-banner", *words)
+    theirs = subprocess.run(["mpiexec.mpich", *map(str, words)], stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=60)
+    hydra = re.sub(r"PID \d+", "PID N", theirs.stdout.decode()).split("This typically")[0]
+    same(re.sub(r"PID \d+", "PID N", ours.out.decode()), hydra, "on stdout")
+    same(run(*words).out, b"", "without it nothing")
+
+
 @test("check 14: a program of another MPI is warned about, not run N times as 0 of 1 in silence")
 def other_mpi():
     need(shutil.which("mpicc.openmpi"), "mpicc.openmpi is installed")
@@ -161,6 +175,15 @@ def other_mpi():
     r = run("-n", 2, exe)
     need("0 of 1" not in r.lines or any("warning: ompi is linked to libmpi" in m for m in r.messages),
          "a refusal or a warning", repr(r))
+    wrapper = write_file(tmp() + "/wrapper", f'#!/bin/sh\n# sets things up\nA=1\n"{exe}" "$@"\n', 0o755)
+    for words in (["sh", "-c", "A=1 ./ompi"], ["env", "A=1", exe], [wrapper], [wrapper, "arg"],
+                  ["-wdir", tmp(), "./wrapper"]):
+        r = run("-n", 2, *words, cwd=tmp())
+        need("0 of 1" not in r.lines or
+             any("did not use PMI, and " in m and "ompi, which it names, is linked to libmpi" in m
+                 for m in r.messages), f"a warning for {words}", repr(r))
+    for words in (["sh", "-c", "echo ompi"], ["echo", "/nowhere/ompi"], ["true"]):
+        same(run("-n", 2, *words).messages, [], f"no warning for {words}")
 
 
 main(2)

@@ -126,6 +126,27 @@ def local_table(options):
     ended(ranks)
 
 
+@places("R5: the local table is answered by the node's own server, while the launcher is stopped", WHERE[1:])
+def table_here(options):
+    ranks = Ranks(*options, "-n", 8)
+    name = ranks[0].nspace
+    whole = answer(ranks[0], TABLE)
+    root = ranks.job.root()
+    os.kill(root, signal.SIGSTOP)
+    try:
+        for r in list(ranks)[2:]:                    # of the other nodes
+            same(answer(r, LOCAL_TABLE), whole[r.rank // 2 * 2:r.rank // 2 * 2 + 2], "the same rows")
+            same(answer(r, LOCAL_TABLE, ns(name)), whole[r.rank // 2 * 2:r.rank // 2 * 2 + 2], "of a job by its name")
+        waits = ranks[7].send("pmix-query", queries=[query(TABLE)])
+    finally:
+        os.kill(root, signal.SIGCONT)
+    same(len(results(good(ranks[7].reply(waits)))[0][2]), 8, "what is about others is asked of the launcher")
+    ranks[7].call("finalize")
+    ranks.end(7)
+    wait_for(lambda: [p["state"] for p in answer(ranks[6], LOCAL_TABLE)] == [CONNECTED, TERMINATED], "an end is told")
+    ended(ranks)
+
+
 @places("issues 1249, 1250: programs of several blocks and a relative path are absolute, with "
         "the directory they run in")
 def programs(options):

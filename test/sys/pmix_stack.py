@@ -19,12 +19,6 @@ FORK3 = ["-launcher", "fork", "-hosts", "a,b,c", "-ppn", "3"]
 PLACES = [("one host", []), ("three hosts", FORK3)]
 
 
-def await_entry(job):
-    """pmix_tool finds the job: its socket is there, and then its entry."""
-    entry = tools_socket(job.pid)[:-2]
-    wait_for(lambda: os.path.exists(entry), entry)
-
-
 def ask(job, *words, status=0, env=None):
     """pmix_tool stack of this job: its output; where it fails, what it says."""
     await_entry(job)
@@ -125,7 +119,7 @@ def stripped():
     end(job)
 
 
-@test("a graph for graphviz, and a picture, or what is missing for it")
+@test("a graph for graphviz, and a picture, or what is missing for it; a full disk is told of")
 def pictures():
     job = start()
     dot = ask(job, "--dot")
@@ -135,6 +129,12 @@ def pictures():
         need("<svg" in svg and "elsewhere" in svg, "a picture", svg)
     text = ask(job, "--svg", status=1, env={"PATH": tmp()})
     need("graphviz" in text and "--dot" in text, "what is missing", text)
+    for words in ([], ["--dot"], ["--svg"], ["--json"]):
+        if words != ["--svg"] or shutil.which("dot"):
+            with open("/dev/full", "wb") as full:
+                r = subprocess.run([TOOL, "stack", "--pid", str(job.pid), *words], stdin=subprocess.DEVNULL, stdout=full,
+                                   stderr=subprocess.PIPE, timeout=LIMIT, env=environment(new_mark()))
+            same((r.returncode, r.stderr), (1, b"pmix_tool: standard output: No space left on device\n"), words)
     end(job)
 
 

@@ -38,8 +38,8 @@ def end(job):
     same(finish(job).status, 143, "status")
 
 
-@points([("a tool on each node calls the server there, and is answered by the launcher", []),
-         ("the same at each place of a chain of servers", TREE)])
+@points([("R5: a tool on each node calls the server there, and is answered by the launcher", []),
+         ("R5: the same at each place of a chain of servers", TREE)])
 def each_node(bed, words):
     job = job_with_tools(bed, *words)
     tools = [Far(bed, n) for n in range(SIZE)]
@@ -50,10 +50,12 @@ def each_node(bed, words):
         pid = [p for p in bed.processes(n) if p.cmdline.endswith("pmi2_proxy")]
         here = entries(bed, n)
         need(len(here) == 2 and all(f"/node{n}." in f for f in here), "HOST.PID", here, pid)
-    for t in tools:
-        table = well(t.call("pmix-query", queries=[query(PTABLE, qualifiers=[
-            {"key": "pmix.nspace", "type": "PMIX_STRING", "value": next(iter(names))}])]))
+    job_name = {"key": "pmix.nspace", "type": "PMIX_STRING", "value": next(iter(names))}
+    for n, t in enumerate(tools):
+        table = well(t.call("pmix-query", queries=[query(PTABLE, qualifiers=[job_name])]))
         need("node4" in str(table), "the whole table", table)
+        table = str(well(t.call("pmix-query", queries=[query("pmix.qry.lptable", qualifiers=[job_name])])))
+        same([f"node{i}" in table for i in range(SIZE)], [i == n for i in range(SIZE)], "that of its own node")
     for t in tools:
         t.close()
     end(job)

@@ -31,7 +31,7 @@ import time
 
 from lib import B, HOST, Job, LIMIT, ROOT, SYS, Wrong, need, same, show, tmp, wait_for
 
-__all__ = ["finder", "Peer", "Tool", "Far", "Rank", "Ranks", "LENDER", "Closed", "tools_socket",
+__all__ = ["finder", "Peer", "Tool", "Far", "Rank", "Ranks", "LENDER", "Closed", "tools_socket", "await_entry",
            "value", "info", "proc", "query", "entries", "results", "plain", "good", "is_sanitized",
            "preloaded", "lean"]
 
@@ -315,6 +315,12 @@ def tools_socket(pid, limit=LIMIT):
         found = [p for f in folders() for p in glob.glob(f"{f}/*.{pid}.s")]
         return next((p for p in found if accepts(p)), None)
     return wait_for(look, f"a tools' socket of process {pid}", limit)
+
+
+def await_entry(job):
+    """pmix_tool finds the job: its socket is there, and then its entry."""
+    entry = tools_socket(job.pid)[:-2]
+    wait_for(lambda: os.path.exists(entry), entry)
 
 
 def accepts(path):

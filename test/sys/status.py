@@ -50,7 +50,7 @@ def release(tool, name):
 
 
 def command(job, *words, **more):
-    tools_socket(job.pid)
+    await_entry(job)
     return subprocess.Popen([PMIX_TOOL, "--pid", str(job.pid), *map(str, words)], text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                             env=environment(new_mark()), **more)
@@ -79,6 +79,8 @@ def pid_to_job():
     same((about["pmix.nspace"], about["pmix.job.size"]), (name, 3), "its information")
     need("sleep" in about["pmix.cmd.line"], "its command", about)
     need(about[STATUS] & IS_CREATED, "its state", about)
+    same([about[k] for k in ("pmix.srvr.host", "pmix.srvr.pidinfo", "pmix.rm.name", "pmix.euid", "pmix.nlist")],
+         [HOST, job.pid, "mpiexec_lite", os.geteuid(), HOST], "who has started it, and where")
     rank = wait_for(lambda: ask(tool, "pmix.qry.ptable", name)[0]["pid"], "a rank")
     for pid in (rank, os.getpid()):
         r = by_pid(pid, "ps")
@@ -142,6 +144,30 @@ def waits():
     lost.communicate(timeout=LIMIT)
     need(lost.returncode in (1, 3), "never lost", lost.returncode)
     job.finish()
+
+
+def waits_in_poll(pid):
+    """The first thread of pmix_tool has asked, and waits without end for what comes."""
+    return proc_bytes(pid, "syscall").split()[2:4] == [b"0x3", b"0xffffffff"]    # poll, of x86-64
+
+
+@rows([("R7: the service is lost: a state of its own, of who waits for it", ("--wait", "service-lost"), 0),
+       ("R7: and a failure of who waits for another", ("--wait", "terminated"), 3),
+       ("R7: or follows", ("--follow",), 3)])
+def service_lost(words, rc):
+    if os.uname().machine != "x86_64":
+        raise Skip("when pmix_tool waits is seen from a system call of x86-64")
+    job = Job("-hold", "exec", "-n", 2, "true")
+    until(listen(Tool(job)), READY)
+    p = command(job, "--json", "status", *words)
+    root = job.root()
+    wait_for(lambda: waits_in_poll(p.pid), "it listens")
+    os.kill(root, signal.SIGKILL)
+    out, errors = p.communicate(timeout=LIMIT)
+    last = json.loads(out.splitlines()[-1])
+    same((last["states"], last["status"]), (["created", "spawned", "held", "service-lost"], 135), "what it says at last")
+    same((p.returncode, "what becomes of" in errors), (rc, rc == 3), "and its status")
+    job.finish(clean=False)
 
 
 main()

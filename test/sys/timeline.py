@@ -134,6 +134,22 @@ def failing():
     same(sum("bad end" in s["what"] for s in seen["criticalPath"]), 1, "the end of the path")
 
 
+@test("a failure that others survive for a while, and end well after: it is the end of the path")
+def survived():
+    r, seen = timeline("-n", 3, "sh", "-c", "test $PMI_RANK = 1 && exec kill -9 $$;"
+                       "trap 'sleep 0.1; exit 0' TERM; while :; do sleep 0.05; done")
+    same(r.status, 137, f"status of {r}")
+    check_path(seen, "was started", f"rank 1 on {HOST} came to a bad end")
+
+
+@test("no rank was started: the file is empty, and said to be")
+def unstarted():
+    path = tmp() + "/t.svg"
+    r = run("-timeline", path, "-launcher", "fork", "-hosts", "a,b", "-n", 2, "./no-such-program")
+    same((r.status, os.path.getsize(path)), (127, 0), f"end of {r}")
+    need(f"mpiexec_lite: {path} is empty: no rank was started" in r.messages, "it is said", r)
+
+
 @test("a job that a rank has started")
 def spawned():
     child = script("child", "Client(2).finalize()")

@@ -31,9 +31,27 @@ class Watched:
         self.pids = self.table()
         self.began = 0
 
-    def table(self):
+    def spawn_daemons(self):
+        """A tool's front end, whose daemons look after the job, one on each host: it, their job, their pids."""
+        name = self.names()[0]
+        front = subprocess.Popen([PMIX_TOOL, "spawn", "--pid", str(self.job.pid), "--target", name, "/bin/sleep", "600"],
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.daemons = wait_for(lambda: self.names()[1:], "their job")[0]
+        return front, wait_for(lambda: (p := self.table(self.daemons)) and all(p) and p, "daemons")
+
+    def names(self):
+        return results(good(self.tool.call("pmix-query", queries=[query("pmix.qry.ns")])))[0][2].split(",")
+
+    def events(self, job, last):
+        """Events about a job, up to this one: its infos."""
+        while True:
+            m = self.tool.event("pmix-event")
+            if m["status"] == last and m["source"]["nspace"] == job:
+                return {"rank": m["source"]["rank"], **dict(plain(i) for i in m["infos"])}
+
+    def table(self, *name):
         """The pids of the main job, by rank."""
-        r = subprocess.run([PMIX_TOOL, "proctable", "--json", "--pid", str(self.job.pid), *self.name],
+        r = subprocess.run([PMIX_TOOL, "proctable", "--json", "--pid", str(self.job.pid), *(name or self.name)],
                            check=True, stdout=subprocess.PIPE)
         return [x["pid"] for x in json.loads(r.stdout)["jobs"][0]["ranks"]]
 
@@ -180,6 +198,66 @@ def daemon(signo):
     same(w.table(), w.pids, "the table")
     os.kill(d.pid, signal.SIGTERM)
     d.finish()
+
+
+@each("C.1: the front end of a tool dies: its daemons end, ranks and the other tool go on")
+def tool_front(signo):
+    w = Watched()
+    front, pids = w.spawn_daemons()
+    w.kill(front.pid, signo)
+    front.wait()
+    same(w.events(w.daemons, JOB_END)["pmix.nspace"], w.daemons, "it is told")
+    w.took(3)
+    need(not any(alive(p) for p in pids), "when it is true")
+    need(all(alive(p) for p in w.pids), "ranks live")
+    w.job.kill(signal.SIGTERM)
+    same(w.job.finish().status, 143, "status")
+
+
+@each("C.2: one daemon of a tool dies: it is told which, where and how; the others end, ranks go on")
+def tool_daemon(signo):
+    w = Watched()
+    front, pids = w.spawn_daemons()
+    w.kill(pids[1], signo)
+    told = w.events(w.daemons, BY_SIG)
+    w.took(1)
+    same((told["rank"], told["pmix.exit.code"], told["pmix.hname"]), (1, 128 + signo, "b"), "which, how and where")
+    w.events(w.daemons, JOB_END)
+    need(not any(alive(p) for p in pids), "both are gone")
+    same(front.wait(LIMIT), 128 + signo, "its front end ends like them")
+    need(all(alive(p) for p in w.pids), "ranks live")
+    w.job.kill(signal.SIGTERM)
+    same(w.job.finish().status, 143, "status")
+
+
+@each("D: a rank dies: a tool is told how its job ends, before its daemons are told to")
+def tool_target(signo):
+    w = Watched()
+    front, pids = w.spawn_daemons()
+    main_job = w.names()[0]
+    w.kill(w.pids[3], signo)
+    same(w.events(main_job, BY_SIG)["pmix.exit.code"], 128 + signo, "the rank")
+    w.took(1)
+    same(w.events(main_job, JOB_END)["pmix.exit.code"], 128 + signo, "the job")
+    need(all(alive(p) for p in pids), "its daemons live: they have time to say what they have seen")
+    w.events(w.daemons, JOB_END)
+    front.wait(LIMIT)
+    same(w.job.finish().status, 128 + signo, "status")
+
+
+@each("a node is lost: so is the daemon there, of which a tool is told")
+def tool_node(signo):
+    w = Watched("-disable-auto-cleanup")
+    front, pids = w.spawn_daemons()
+    w.kill(stat(pids[1])[1], signo)
+    told = w.events(w.daemons, LOST)
+    w.took(5)
+    same((told["rank"], told["pmix.hname"]), (1, "b"), "which, and where")
+    wait_for(lambda: not alive(pids[1]), "it is gone")
+    need(all(alive(w.pids[i]) for i in (0, 2)), "ranks of the other node live")
+    w.job.kill(signal.SIGTERM)
+    w.job.finish()
+    front.wait(LIMIT)
 
 
 strip()

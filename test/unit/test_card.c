@@ -13,8 +13,7 @@
 static const char *host(void *at, int rank)
 {
     (void)at;
-    (void)rank;
-    return "node1";
+    return rank < 4 ? "node1" : "node2";
 }
 
 static const char *program(void *at, int rank)
@@ -33,6 +32,21 @@ static struct rank_state several[] = {
     { LATE, .wstatus = SIGTERM, .pmi = PMI_INSIDE }, { LATE, .wstatus = SIGKILL },
     { LATE, .pmi = PMI_DONE }, { LATE, .lost = true, .wstatus = SIGKILL },
     { .pid = 0 },
+};
+/* 0 failed; 1, 5 and 9 waited; 2 to 4, 6 and 8 had not come; 7 had finalized */
+static struct rank_state fence[] = {
+    { RAN, .pmi = PMI_INSIDE, .wstatus = SIGSEGV },
+    { LATE, .pmi = PMI_INSIDE, .fenced = true },
+    { LATE, .pmi = PMI_INSIDE }, { LATE, .pmi = PMI_INSIDE }, { LATE },
+    { LATE, .pmi = PMI_INSIDE, .fenced = true },
+    { LATE }, { LATE, .pmi = PMI_DONE }, { LATE },
+    { LATE, .pmi = PMI_INSIDE, .fenced = true },
+    { RAN, .pmi = PMI_DONE }, { LATE, .lost = true },
+};
+static struct rank_state far[] = {
+    { RAN, .pmi = PMI_INSIDE, .wstatus = SIGSEGV }, { LATE, .fenced = true },
+#define AWAY { LATE }, { LATE, .fenced = true }
+    AWAY, AWAY, AWAY, AWAY, AWAY, AWAY, AWAY, AWAY,
 };
 static struct rank_state unstarted[] = { { .pid = -1, .unstarted = true }, { LATE } };
 
@@ -57,6 +71,16 @@ static const struct {
       "    stderr   a\\x1B[31m\n"
       "             \n"
       "             b\n" },
+    { "a fence", fence, 12, 0, "", "",
+      "    first    rank 0 on node1 (pid 100, app), 1.500 s after the start, inside PMI\n"
+      "    others   1 ended before, 9 ended when told to, 1 lost; 2 had finalized\n"
+      "    fence    3 waited in one; not there: ranks 2-3 on node1, rank 4 on node2, "
+      "rank 6 on node2, rank 8 on node2\n" },
+    { "a fence, many are not there", far, 18, 0, "", "",
+      "    first    rank 0 on node1 (pid 100, app), 1.500 s after the start, inside PMI\n"
+      "    others   17 ended when told to\n"
+      "    fence    9 waited in one; not there: rank 2 on node1, rank 4 on node2, rank 6 on node2, "
+      "rank 8 on node2, rank 10 on node2, rank 12 on node2 and 2 more\n" },
     { "not started", unstarted, 2, 0, "", "",
       "    others   1 ended when told to\n" },
 };
@@ -72,6 +96,36 @@ static void test_job(void **state)
         print_message("  %s\n", cases[i].name);
         card_job(&l, 1.5, cases[i].memory, cases[i].words, &out);
         assert_string_equal(out.len ? buf_bytes(&out) : "", cases[i].want);
+        buf_clear(&out);
+    }
+}
+
+#define LINE "=================================================================================" "==\n"
+#define HYDRA(code) "\n" LINE "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n" \
+    "=   PID 100 RUNNING AT node1\n=   EXIT CODE: " code "\n=   CLEANING UP REMAINING PROCESSES\n" \
+    "=   YOU CAN IGNORE THE BELOW CLEANUP MESSAGES\n" LINE
+
+static const struct { const char *name; struct rank_state rank; bool failed; const char *want; } banners[] = {
+    { "a signal", { RAN, .wstatus = SIGKILL }, true,
+      HYDRA("9") "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)\n" },
+    { "an exit inside PMI", { RAN, .pmi = PMI_INSIDE, .wstatus = 7 << 8 }, true, HYDRA("7") },
+    { "abort", { RAN, .aborted = true, .wstatus = 7 << 8 }, true, "" },
+    { "no failure", { RAN, .wstatus = 7 << 8 }, false, "" },
+    { "not started", { .unstarted = true }, true, "" },
+};
+
+static void test_banner(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof banners / sizeof *banners; i++) {
+        struct rank_state rank = banners[i].rank;
+        struct launch l = { .hostname = host, .program = program, .size = 1, .ranks = &rank,
+                            .culprit_failed = banners[i].failed };
+        struct buf out = BUF_INIT;
+
+        print_message("  %s\n", banners[i].name);
+        card_banner(&l, &out);
+        assert_string_equal(out.len ? buf_bytes(&out) : "", banners[i].want);
         buf_clear(&out);
     }
 }
@@ -98,6 +152,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_job),
+        cmocka_unit_test(test_banner),
         cmocka_unit_test(test_receipt),
     };
 

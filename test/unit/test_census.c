@@ -11,6 +11,7 @@
 
 static const struct census rows[] = {
     { .kind = CENSUS_RANK, .index = 7, .pid = 4000000, .pmi = PMI_INSIDE },
+    { .kind = CENSUS_RANK, .index = 8, .pid = 5, .held = true },
     { .kind = CENSUS_RANK, .index = 999999, .pid = 1, .pmi = PMI_DONE, .used = true,
       .usage = { .rss = (uint64_t)1 << 40, .vsize = UINT64_MAX, .cpu = 12345678901, .threads = 65,
                  .priority = -20, .processor = 300, .state = 'D', .op = "info-getnodeattr",
@@ -48,6 +49,7 @@ static void test_round_trip(void **state)
         assert_int_equal(x.pid, rows[i].pid);
         assert_int_equal(x.pmi, rows[i].pmi);
         assert_int_equal(x.used, rows[i].used);
+        assert_int_equal(x.held, rows[i].held);
         assert_memory_equal(&x.usage, &rows[i].usage, sizeof x.usage);
         assert_int_equal(x.text_len, rows[i].text_len);
         assert_true(!x.text_len || !memcmp(x.text, rows[i].text, x.text_len));

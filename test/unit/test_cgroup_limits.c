@@ -18,6 +18,17 @@ static const struct { const char *name, *text; } files[] = {
     { "own",                    "0::/a/b\n" },
     { "elsewhere",              "12:cpu:/x\n0::/no/such\n" },
     { "old",                    "3:memory:/x\n" },
+    { "old-group",              "9:name=systemd:/\n8:pids:/p\n4:memory:/m/n\n3:cpu,cpuacct:/c\n" },
+    { "both",                   "8:pids:/p\n0::/a/b\n" },
+    { "damaged",                "\n8\n8:\n8:pids\n8:pids:\n8:pids:p\n" },
+    { "g/pids/p/pids.max",      "7\n" },
+    { "g/pids/p/pids.current",  "3\n" },
+    { "g/memory/m/memory.limit_in_bytes",    "5000\n" },
+    { "g/memory/m/n/memory.limit_in_bytes",  "9223372036854771712\n" },
+    { "g/cpu,cpuacct/c/cpu.cfs_quota_us",    "25000\n" },
+    { "g/cpu,cpuacct/c/cpu.cfs_period_us",   "100000\n" },
+    { "g/cpu,cpuacct/cpu.cfs_quota_us",      "-1\n" },
+    { "g/cpu,cpuacct/cpu.cfs_period_us",     "100000\n" },
     { "g/a/memory.max",         "1000\n" },
     { "g/a/b/memory.max",       "max\n" },
     { "g/a/pids.max",           "50\n" },
@@ -32,13 +43,15 @@ static void test_limits(void **state)
 {
     static const struct { const char *own; struct cgroup_limits want; } rows[] = {
         { "own", { 1000, 2, 1.5 } }, { "elsewhere", { -1, -1, -1 } }, { "old", { -1, -1, -1 } },
-        { "none", { -1, -1, -1 } },
+        { "none", { -1, -1, -1 } }, { "old-group", { 5000, 4, 0.25 } }, { "both", { 1000, 2, 1.5 } },
+        { "damaged", { -1, -1, -1 } },
     };
     char folder[] = "/tmp/test_cgroup.XXXXXX", path[PATH_MAX], own[PATH_MAX], command[100];
 
     (void)state;
     assert_non_null(mkdtemp(folder));
-    snprintf(command, sizeof command, "mkdir -p %s/g/a/b", folder);
+    snprintf(command, sizeof command, "cd %s && mkdir -p g/a/b g/pids/p g/memory/m/n g/cpu,cpuacct/c",
+             folder);
     assert_int_equal(system(command), 0);
     for (size_t i = 0; i < N_OF(files); i++) {
         FILE *f;

@@ -14,9 +14,9 @@
 #define N_OF(a) (sizeof (a) / sizeof *(a))
 
 static const struct rank_end ends[] = {
-    { 0, 0, 1, 0, 0 }, { 1, 9, 4194304, 1, 1 }, { 999999, 0xff00, 77, 2, 70000 },
-    { 5, RANK_NEVER_RAN, 0, 0, 0 }, { INT_MAX, INT_MIN, INT_MAX, -1, INT_MAX },
-    { -1, 139, -1, 0, -1 },
+    { 0, 0, 1, 0, 0, false }, { 1, 9, 4194304, 1, 1, true }, { 999999, 0xff00, 77, 2, 70000, false },
+    { 5, RANK_NEVER_RAN, 0, 0, 0, false }, { INT_MAX, INT_MIN, INT_MAX, 3, INT_MAX, true },
+    { -1, 139, -1, 0, -1, false },
 };
 
 static void test_there_and_back(void **state)
@@ -34,7 +34,8 @@ static void test_there_and_back(void **state)
     len = b.len;
     for (size_t i = 0; i < N_OF(ends); i++) {
         assert_int_equal(events_next(&at, &len, &x, NULL), 1);
-        assert_memory_equal(&x, &ends[i], sizeof x);
+        assert_memory_equal(&x, &ends[i], offsetof(struct rank_end, fenced));
+        assert_int_equal(x.fenced, ends[i].fenced);
     }
     assert_int_equal(events_next(&at, &len, &x, NULL), 0);
     buf_clear(&b);
@@ -43,12 +44,16 @@ static void test_there_and_back(void **state)
 /* The bytes themselves: other machines read them. */
 static void test_bytes(void **state)
 {
-    struct rank_end x = { 1, 0x0102, 0x10203, 2, 0x0405 };
+    struct rank_end x = { 1, 0x0102, 0x10203, 2, 0x0405, false };
     struct buf b = BUF_INIT;
 
     (void)state;
     events_add(&b, &x);
     assert_memory_equal(buf_bytes(&b), "\1\0\0\0\2\1\0\0\3\2\1\0\2\0\0\0\5\4\0\0", 20);
+    x.fenced = true;
+    buf_clear(&b);
+    events_add(&b, &x);
+    assert_memory_equal(buf_bytes(&b), "\1\0\0\0\2\1\0\0\3\2\1\0\6\0\0\0\5\4\0\0", 20);
     buf_clear(&b);
 }
 

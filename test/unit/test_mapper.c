@@ -455,7 +455,7 @@ static void test_huge(void **state)
 /* --- texts ------------------------------------------------------------- */
 
 static const char *const senseless[] = {
-    "", "cores", "core:", "core:0", "core:x", "core:2x", "core:99999", "core:-1", "user", "user:",
+    "", "coress", "core:", "core:0", "core:x", "core:2x", "core:99999", "core:-1", "user", "user:",
     "user:,", "user:1,", "user:,1", "user:x", "user:1x", "user:-1", "user:2-1", "user:1+", "user:1-",
     "user:8192", "user: 1", "user:99999999999999999999", "l0cache", "l6cache", "l3", "l2xcache",
     "cache", "none:1", "rr:2", "pci", "pci:", "pci:x", "gpu0:2", "gpu:0", "numa:2:3", "socket ",
@@ -478,7 +478,7 @@ static void test_senseless(void **state)
 static void test_names(void **state)
 {
     static const char *const known[] = {
-        "none", "RR", "Core", "BOARD", "package:2", "pu", "L3Cache", "l1ICACHE:4", "l2ucache",
+        "none", "RR", "Core", "cores", "Sockets:2", "BOARD", "package:2", "pu", "L3Cache", "l1ICACHE:4", "l2ucache",
         "gpu", "GPU:3", "enp3s0", "mlx", "hfi1_0", "hsn1", "eth", "pci:0000:02:00.0",
     };
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -131,10 +132,61 @@ static void test_no_elf(void **state)
     assert_string_equal(found, "");
 }
 
+/* %: the name of the file */
+static const struct { const char *name, *text, *dir; bool found; } texts[] = {
+    { "alone", "%", NULL, true },
+    { "in a script", "#!/bin/sh\nif true; then\n  exec \"%\" \"$@\"\nfi\n", NULL, true },
+    { "behind a variable", "A=1 %", NULL, true },
+    { "as a value", "X=%", NULL, true },
+    { "relative to the directory", "./*", "/tmp", true },
+    { "relative to another one", "./*", "/usr", false },
+    { "in PATH", "run *", NULL, true },
+    { "another name", "%x x% /tmp /etc/passwd true", NULL, false },
+    { "behind very many words", NULL, NULL, false },
+    { "nothing", "", NULL, false },
+    { "signs only", "#!;&|<>()", NULL, false },
+};
+
+/* The text with the file's name in it, or with the last part of that for '*'. */
+static void fill(char *out, const char *text)
+{
+    for (*out = '\0'; *text; text++)
+        sprintf(out + strlen(out), *text == '%' || *text == '*' ? "%s" : "%.1s",
+                *text == '%' ? name : *text == '*' ? strrchr(name, '/') + 1 : text);
+}
+
+static void test_named(void **state)
+{
+    char text[20000], program[100], found[100];
+
+    (void)state;
+    make("libc.so.6", "libmpi.so.40");
+    assert_int_equal(chmod(name, 0700), 0);
+    for (size_t i = 0; i < N_OF(texts); i++) {
+        print_message("  %s\n", texts[i].name);
+        *text = '\0';
+        for (int k = 0; !texts[i].text && k < 1000; k++)
+            strcat(text, "/no ");
+        if (!texts[i].text)
+            strcat(text, name);
+        else
+            fill(text, texts[i].text);
+        assert_int_equal(mpicheck_named(text, texts[i].dir, "/usr/bin:/tmp", program,
+                                        sizeof program, found, sizeof found), texts[i].found);
+        if (texts[i].found)
+            assert_string_equal(found, "libmpi.so.40");
+        if (texts[i].found)
+            assert_non_null(strstr(program, strrchr(name, '/') + 1));
+    }
+    assert_false(mpicheck_script(name, NULL, "/tmp", program, sizeof program, found, sizeof found));
+    assert_false(mpicheck_script("/no", NULL, "/", program, sizeof program, found, sizeof found));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_elf), cmocka_unit_test(test_damaged), cmocka_unit_test(test_no_elf),
+        cmocka_unit_test(test_named),
     };
     int fd = mkstemp(name), rc;
 

@@ -478,7 +478,7 @@ static const struct { const char *name, *words[MOST], *error; } bad[] = {
     { "unknown launcher",   { "-launcher", "loom", "a" },
       "-launcher: 'loom' is none of: ssh, fork, manual, tcp, slurm, pbs, lsf, sge, ll, rsh" },
     { "unknown manager",    { "-rmk", "loom", "a" },
-      "-rmk: 'loom' is none of: user, slurm, pbs, lsf, sge, cobalt, ll" },
+      "-rmk: 'loom' is none of: user, slurm, pbs, lsf, sge, cobalt, ll, flux" },
     { "not in its job",     { "-rmk", "sge", "a" },
       "job of sge (-rmk user: do not look): this is no job of sge: there is no variable "
       "PE_HOSTFILE" },
@@ -1058,6 +1058,7 @@ static const char *sample(const struct option *o)
 {
     static const struct { const char *arg, *value; } samples[] = {
         { "FD:JOBID", "3:id" }, { "[=LIST]", "A" }, { "[=0|1]", "1" }, { "MAP", "0" }, { "HANDLER", "mpi_errors_return" },
+        { "map|bindings", "map" },
         { "none|all|R|FILE", "none" },
         { "N", "1" }, { "K", "1" }, { "R", "0" }, { "S", "1" }, { "HOST", "localhost" },
         { "LIST", "localhost" }, { "FILE", "HYDRA_USE_LOCALHOST" }, { "W", "1" }, { "PORT", "1" },

@@ -108,10 +108,20 @@ static void test_all_are_reached(void **state)
     assert_int_equal(rows, CASES);       /* so there is no other */
 }
 
+static void test_held(void **state)
+{
+    (void)state;
+    assert_int_equal(rank_lives_as(5, PMI_NONE, true), PMIX_EXT_PROC_STATE_HELD);
+    assert_int_equal(rank_lives_as(5, PMI_INSIDE, false), PMIX_PROC_STATE_CONNECTED);
+    assert_int_equal(rank_lives_as(0, PMI_NONE, true), PMIX_PROC_STATE_LAUNCH_UNDERWAY);
+    assert_true(PMIX_EXT_PROC_STATE_HELD < PMIX_PROC_STATE_UNTERMINATED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_states), cmocka_unit_test(test_all_are_reached),
+        cmocka_unit_test(test_held),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

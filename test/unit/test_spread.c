@@ -561,6 +561,34 @@ static void test_limit(void **state)
     assert_false(spread_is_limit(&o, 2));
 }
 
+/* For --check: as for a job with ssh, with slurm a step of its own that has a stdin. */
+static void test_check(void **state)
+{
+    struct host h = { .name = (char *)"node7" };
+    static const struct { enum launcher launcher; enum proxy_where where; const char *want; } rows[] = {
+        { LAUNCHER_SSH, PROXY_BESIDE, SSH "-x|--|node7|/b/pmi2_proxy|--check" },
+        { LAUNCHER_SLURM, PROXY_BESIDE,
+          "srun|--overlap|--mpi=none|--cpu-bind=none|--input=none|--no-kill|--wait=0|"
+          "--kill-on-bad-exit=0|--chdir=/|--ntasks-per-node=1|--input=all|--nodelist=node7|"
+          "--nodes=1|--ntasks=1|/b/pmi2_proxy|--check" },
+        { LAUNCHER_FORK, PROXY_IN_PATH, "pmi2_proxy|--check" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < N_OF(rows); i++) {
+        struct launch_options o = { .launcher = rows[i].launcher };
+        struct strlist out = { 0 };
+        struct buf got = BUF_INIT;
+
+        assert_int_equal(spread_check(&o, &h, rows[i].where, "/b/pmi2_proxy", &out, NULL), 0);
+        for (size_t k = 0; k < out.n; k++)
+            buf_printf(&got, k ? "|%s" : "%s", out.v[k]);
+        assert_string_equal(buf_bytes(&got), rows[i].want);
+        buf_clear(&got);
+        strlist_clear(&out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -569,6 +597,7 @@ int main(void)
         cmocka_unit_test(test_as_command), cmocka_unit_test(test_staging),
         cmocka_unit_test(test_said), cmocka_unit_test(test_pause),
         cmocka_unit_test(test_wrapper), cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_check),
     };
 
     return cmocka_run_group_tests_name("spread", tests, make_home, drop_home);

@@ -125,6 +125,26 @@ static void test_failure(void **state)
     timeline_clear(&t);
 }
 
+/* Who ends well after that, as it was told to end, has not ended the run; nor has who ends badly
+ * before. */
+static void test_failure_known(void **state)
+{
+    struct timeline t;
+
+    (void)state;
+    begin(&t);
+    start_all(&t);
+    note(&t, 0, 0, MOMENT_EXIT, 80, 0x300);
+    note(&t, 0, 1, MOMENT_EXIT, 90, SIGSEGV);
+    note(&t, 0, 2, MOMENT_EXIT, 120, 0);
+    t.broken = 1 + (size_t)timeline_rank(&t, 0, 1);
+    timeline_close(&t, 130 * MS);
+    path_is(&t, "0+31 host f&r was ready last\n"
+                "31+10 rank 1 on near was started\n"
+                "41+49 rank 1 on near came to a bad end\n");
+    timeline_clear(&t);
+}
+
 /* One that does not end the others is not the end of the run. */
 static void test_bad_alone(void **state)
 {
@@ -319,7 +339,7 @@ static void test_many(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_path), cmocka_unit_test(test_failure),
+        cmocka_unit_test(test_path), cmocka_unit_test(test_failure), cmocka_unit_test(test_failure_known),
         cmocka_unit_test(test_bad_alone), cmocka_unit_test(test_spawned),
         cmocka_unit_test(test_skew), cmocka_unit_test(test_dropped),
         cmocka_unit_test(test_nothing), cmocka_unit_test(test_times),
