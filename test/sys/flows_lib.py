@@ -172,7 +172,7 @@ def no_variable():
     for word in ("touch", "-S", "=x"):
         status, lines, err = flow("uri-spawn", "-v", word, words=ours("-n", 1, "echo", "ran"))
         need(status and not lines and "PMIx_Spawn" in err and "PMIX_ERR_BAD_PARAM" in err, f"'{word}' is refused", status, lines, err)
-    status, lines, err = flow("uri-spawn", "-v", "V=v", words=ours("-n", 1, script('echo "V $V"')))
+    status, lines, err = flow("uri-spawn", "-e", "A=a", "-v", "V=v", words=ours("-n", 1, script('echo "V $V"')))
     need(status == 0 and "V v" in lines, "a variable", status, lines, err)
 
 
