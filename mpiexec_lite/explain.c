@@ -164,12 +164,13 @@ static json_t *summary(const struct explain *x)
 {
     const struct plan *p = x->plan;
     long fullest = 0, used = 0, crowded = 0;
+    bool listed = p->hosts_given || p->in_allocation;    /* else processors count, not slots */
 
     for (size_t i = 0; i < p->nhosts; i++) {
         long ranks = node_ranks(&x->runs, &x->place, i);
 
         used += ranks > 0;
-        crowded += ranks > p->hosts[i].slots;
+        crowded += listed && ranks > p->hosts[i].slots;
         fullest = ranks > fullest ? ranks : fullest;
     }
     return json_pack("{s:i, s:I, s:I, s:I, s:I, s:i, s:I, s:I, s:s, s:o, s:i}",

@@ -1,5 +1,6 @@
 /* opts_print.c - the option table as usage text, manual and bash completion.  See
  * opts.h. */
+#include "mpiexec_lite/launchers.h"
 #include "mpiexec_lite/opts_table.h"
 
 #include "wire/wrap.h"
@@ -57,9 +58,13 @@ void opts_print_help(FILE *out)
 
 void opts_print_version(FILE *out)
 {
-    fputs("mpiexec_lite " VERSION "\n"
-          "PMI-1.1, PMI-1.2 and PMI-2.0; launchers ssh, rsh, fork, slurm, pbs,\n"
-          "lsf, sge, ll, tcp, manual; hosts of slurm, pbs, lsf, sge, cobalt, ll, flux\n", out);
+    struct buf names = BUF_INIT;
+
+    launcher_names(&names);
+    fprintf(out, "mpiexec_lite " VERSION "\nPMI-1.1, PMI-1.2 and PMI-2.0; hosts of slurm, pbs, lsf, sge, "
+            "cobalt, ll, flux\nlaunchers %.*s\n",
+            (int)names.len, names.data ? names.data : "");
+    buf_clear(&names);
 }
 
 void opts_print_one(FILE *out, const struct option *o)

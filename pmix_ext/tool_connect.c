@@ -7,10 +7,15 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* --- server ------------------------------------------------------------ */
 
-enum { SELECTORS = 5 };
+enum {
+    SELECTORS = 5,
+    WAIT_PAUSE = 50000,                  /* us between looks for a server that is awaited */
+    WAIT_TRIES = 100,                    /* so many: 5 s */
+};
 
 static int add_pid(const struct tool *t, pmix_info_t *infos, size_t *n)
 {
@@ -83,13 +88,17 @@ static int open_server(struct tool *t, pmix_status_t *said, size_t *told)
     return 0;
 }
 
+/* Who waits for a job may have started its launcher just now: none is there yet. */
 int tool_connect(struct tool *t)
 {
+    int tries = tool_has(t, OPT_WAIT) ? WAIT_TRIES : 1;
     pmix_status_t said;
     size_t told;
 
-    if (open_server(t, &said, &told))
-        return STATUS_USAGE;
+    do {
+        if (open_server(t, &said, &told))
+            return STATUS_USAGE;
+    } while (said == PMIX_ERR_UNREACH && --tries > 0 && usleep(WAIT_PAUSE) == 0);
     return said == PMIX_SUCCESS ? 0 : not_connected(t, said);
 }
 

@@ -20,12 +20,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+extern char **environ;
 #if defined __aarch64__
 #define PC(regs) (regs).pc, (regs).sp
 #else
 #define PC(regs) (regs).rip, (regs).rsp
 #endif
-
 #define TEXT "debugger.text"             /* an info of both */
 enum { COMMAND = PMIX_EXTERNAL_ERR_BASE - 1, REPORT = PMIX_EXTERNAL_ERR_BASE - 2 };
 

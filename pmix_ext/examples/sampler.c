@@ -11,6 +11,9 @@
  *     0-1,3 MPI_Barrier
  *     2 compute at app.c:9
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE                      /* asprintf */
+#endif
 #include "pmix_ext_daemon.h"
 
 #include <pthread.h>

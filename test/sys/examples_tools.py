@@ -21,7 +21,8 @@ _built, _lock = {}, threading.Lock()
 
 
 def example(name):
-    """The path of an example, built from what `make install` leaves, by the flags of pkg-config."""
+    """The path of an example, built from what `make install` leaves, by the flags of pkg-config and
+    none that its own head does not have."""
     with _lock:
         if not _built:
             _built.update(build())
@@ -39,11 +40,12 @@ def build():
     env["PKG_CONFIG_PATH"] = f"{where}/lib/pkgconfig"
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "mpiexec_lite-pmix"], check=True, env=env,
                            stdout=subprocess.PIPE, text=True).stdout.split()
-    for name in ("debugger", "sampler"):
-        subprocess.run(["gcc", "-O2", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror",
+    names = ("debugger", "sampler", "daemon", "launcher", "rfc0010")
+    for name in names:
+        subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror",
                         f"{where}/share/doc/mpiexec_lite/examples/{name}.c", "-o", f"{folder}/{name}", *flags,
                         f"-Wl,-rpath,{where}/lib/mpiexec_lite"], check=True)
-    return {name: f"{folder}/{name}" for name in ("debugger", "sampler")}
+    return {name: f"{folder}/{name}" for name in names}
 
 
 class Said:

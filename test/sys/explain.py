@@ -235,6 +235,13 @@ def as_text():
     same(list(explain("-q", "true")), ["summary"], "in JSON")
 
 
+@test("hosts are crowded by the slots that somebody gave them, not a lone host by one that nobody did")
+def crowded():
+    more = "1 host with more ranks than slots"
+    need(more not in text("-q", "-n", 2, "true"), "no list")
+    need(more in text("-q", "-launcher", "fork", "-hosts", "a:1", "-n", 2, "true"), "a list")
+
+
 @test("-svg: a picture that is XML, with every rank, on processors here, on slots elsewhere")
 def picture():
     words = ["-hosts", "localhost:2,far1:3", "-n", 4, "-bind-to", "core", "./no <such>\033"]

@@ -5,6 +5,8 @@ told, in the order of its numbers, to any number of tools that come and go."""
 import json
 import os
 import signal
+import subprocess
+import tempfile
 
 from lib import *
 from pmixlib import *
@@ -144,6 +146,23 @@ def waits():
     lost.communicate(timeout=LIMIT)
     need(lost.returncode in (1, 3), "never lost", lost.returncode)
     job.finish()
+
+
+@test("R7: a launcher that is only just being started is waited for, as a script starts it")
+def before_the_launcher():
+    with tempfile.TemporaryDirectory() as folder:
+        env = environment(new_mark(), {"PMIX_SERVER_TMPDIR": folder})
+        waits = subprocess.Popen([PMIX_TOOL, "status", "--wait", "held"], text=True, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, env=env)
+        plain = subprocess.run([PMIX_TOOL, "status"], capture_output=True, text=True, timeout=LIMIT, env=env)
+        same(plain.returncode, 3, "without --wait there is none")
+        need("no server here" in plain.stderr, "why", plain.stderr)
+        job = Job("-hold", "exec", "-n", 2, "true", env={"PMIX_SERVER_TMPDIR": folder})
+        out, errors = waits.communicate(timeout=LIMIT)
+        same((waits.returncode, errors), (0, ""), "it has met it")
+        need(out.endswith("  created,spawned,held\n"), "held", out)
+        subprocess.run([PMIX_TOOL, "release"], check=True, timeout=LIMIT, env=env)
+        same(job.finish().status, 0, "end")
 
 
 def waits_in_poll(pid):

@@ -907,7 +907,9 @@ static const struct { const char *words[MOST], *begins; } printing[] = {
     { { "-h" },                         "Usage: mpiexec_lite " },
     { { "--HELP", "-unknown" },         "Usage: mpiexec_lite " },
     { { "-n", "2", "a", ":", "-help" }, "Usage: mpiexec_lite " },
-    { { "--version" },                  "mpiexec_lite " VERSION "\n" },
+    { { "--version" },                  "mpiexec_lite " VERSION "\nPMI-1.1, PMI-1.2 and PMI-2.0; "
+                                        "hosts of slurm, pbs, lsf, sge, cobalt, ll, flux\n"
+                                        "launchers ssh, fork, manual, tcp, slurm, pbs, lsf, " },
     { { "-info" },                      "mpiexec_lite " VERSION "\n" },
     { { "--print-man" },                ".Ss Processes and programs\n" },
     { { "--print-completion" },         "# bash completion for mpiexec_lite" },
