@@ -248,7 +248,8 @@ static int begin_process(struct starts *s, struct rank *r, const struct rank_end
     const struct app *app = &c->args.plan->apps[s->app];
     struct start *x = &s->v[s->children.n];
     struct child_spec spec = { .path = s->agent ? s->agent : c->args.programs[s->app],
-                               .argv = s->agent ? s->argv : app->argv.v, .dir = app->wdir, .in = ends->in.theirs, .out = ends->out.theirs,
+                               .argv = s->agent ? s->argv : app->argv.v, .dir = app->wdir,
+                               .in = ends->in.theirs, .out = ends->out.theirs,
                                .err = ends->err.theirs, .keep = ends->pmi.theirs,
                                .cpus = binding_cpus(&s->binding, (int)(r - c->ranks)),
                                .memory = binding_memory(&s->binding, (int)(r - c->ranks)),

@@ -181,7 +181,8 @@ static void tell_debugger(struct front *f)
     f->released = true;
 }
 
-/* Whose gdb has gone goes on; so do all, should the windows be lost. */
+/* Whose gdb has gone goes on; so do all, should the windows be lost: what a keeper that was
+ * killed leaves open is a descendant of ours, and is ended, as it holds their ranks. */
 static void on_windows(struct ev_loop *loop, ev_io *w, int revents)
 {
     struct front *f = w->data;
@@ -192,6 +193,7 @@ static void on_windows(struct ev_loop *loop, ev_io *w, int revents)
         control_send(&f->control, "release", "rank", rank);
     if (rc < 0) {
         ev_io_stop(loop, w);
+        sweep_but(5, &f->args->root, 1, NULL);
         control_send(&f->control, "release", "rank", -1);
     }
 }

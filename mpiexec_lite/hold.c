@@ -55,6 +55,11 @@ int hold_count(const struct plan *p, int size)
     return n;
 }
 
+bool hold_needs_tool(const struct plan *p)
+{
+    return p->hold == HOLD_INIT || p->hold == HOLD_APP;
+}
+
 const char *hold_place(enum hold where)
 {
     return places[where];

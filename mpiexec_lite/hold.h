@@ -14,6 +14,8 @@ void hold_drop(struct plan *p);
 bool hold_has(const struct plan *p, enum hold where, int rank);
 /* How many of a job of this size wait, wherever. */
 int  hold_count(const struct plan *p, int size);
+/* Only a tool can let them go on; those that are stopped at exec go on by SIGCONT, too. */
+bool hold_needs_tool(const struct plan *p);
 /* The place, as PMIX_BREAKPOINT names it. */
 const char *hold_place(enum hold where);
 

@@ -223,7 +223,7 @@ int opts_set_tool(struct reader *r, const struct option *o, char *const *arg, st
     (void)o;
     if (r->file || r->in_file || r->variable)
         return err_set(e, ERR_INVALID_VAL, "only possible on the command line");
-    if (!arg[0][strspn(arg[0], " \t")])
+    if (!arg[0][strspn(arg[0], " \t\n")])
         return err_set(e, ERR_INVALID_VAL, "the value is empty");
     r->plan->tool = arg[0];
     return 0;
@@ -232,14 +232,12 @@ int opts_set_tool(struct reader *r, const struct option *o, char *const *arg, st
 /* -debug, -debug=gdb, -debug=gdb:RANKS, -debug=CMD */
 int opts_set_debug(struct reader *r, const struct option *o, char *const *arg, struct err *e)
 {
-    char *const all[] = { (char *)"all", NULL }, *const some[] = { arg[0] + 4, NULL };
-
     if (!arg[0])
         return opts_set_verbose(r, o, arg, e);
     if (!strcmp(arg[0], "gdb"))
-        return opts_set_gdb(r, o, all, e);
+        return opts_set_gdb(r, o, (char *const[]){ (char *)"all" }, e);
     if (!strncmp(arg[0], "gdb:", 4))
-        return opts_set_gdb(r, o, some, e);
+        return opts_set_gdb(r, o, (char *const[]){ arg[0] + 4 }, e);
     return opts_set_tool(r, o, arg, e);
 }
 

@@ -1,6 +1,7 @@
 /* opts_settle.c - what can be decided only when all options have been read.  See
  * opts_table.h. */
 #include "mpiexec_lite/env.h"
+#include "mpiexec_lite/hold.h"
 #include "mpiexec_lite/opts_table.h"
 #include "wire/rank_list.h"
 
@@ -76,6 +77,8 @@ int opts_settle(struct reader *r, struct err *e)
         return err_set(e, ERR_INVALID_ARG, "-json is for -explain and -check");
     if (r->plan->svg && r->plan->inquiry != INQUIRY_EXPLAIN)
         return err_set(e, ERR_INVALID_ARG, "-svg is for -explain");
+    if (r->plan->no_tools && hold_needs_tool(r->plan))
+        return err_set(e, ERR_INVALID_ARG, "-hold: with -disable-tools nobody could release the ranks");
     r->plan->allocate = r->plan->alloc && !env_get(r->envp, "SLURM_JOB_ID");
     if (r->plan->allocate && r->plan->inquiry)
         return err_set(e, ERR_INVALID_ARG, "-alloc: hosts are not known before they are granted, "

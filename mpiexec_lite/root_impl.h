@@ -1,15 +1,17 @@
 /* root_impl.h - what the root's source files share: root.c (set-up and end, words for the
  * user), root_loop.c (the loop, signals, the end of the run), root_job.c (a job from its
- * start to its end), root_new.c (jobs that ranks start), root_setup.c (set-up providers), root_single.c (a program that runs
- * already), root_hosts.c (hosts that come later), root_names.c (names beyond this launcher),
- * root_foreign.c (jobs of other launchers), root_facts.c and root_survey.c (what extended commands
- * ask about jobs and their processes), root_node.c (ranks of this host and all output),
- * root_spread.c (bringing up the servers of other nodes), root_tree.c (these servers),
- * root_told.c (what they tell), root_card.c (the last words of a run
- * that has failed), root_timeline.c (what was when), root_input.c (stdin), root_ext.c (extended commands, tools),
- * root_iof.c and root_push.c (tools that read along what ranks write, and feed them), root_events.c (who is told what
- * becomes of jobs), root_control.c (orders of tools), root_look.c (looks at files), root_stacks.c
- * (where ranks are, for the user) and root_debug.c (what a debugger of the launcher sees). */
+ * start to its end), root_new.c (jobs that ranks start), root_setup.c (set-up providers),
+ * root_single.c (a program that runs already), root_hosts.c (hosts that come later),
+ * root_names.c (names beyond this launcher), root_foreign.c (jobs of other launchers),
+ * root_facts.c and root_survey.c (what extended commands ask about jobs and their processes),
+ * root_node.c (ranks of this host and all output), root_spread.c (bringing up the servers of
+ * other nodes), root_tree.c (these servers), root_told.c (what they tell), root_card.c (the last
+ * words of a run that has failed), root_timeline.c (what was when), root_input.c (stdin),
+ * root_ext.c (extended commands, tools), root_meet.c and root_pause.c (the tool that has started
+ * us, and waiting for it), root_daemons.c (daemons of tools), root_iof.c and root_push.c (tools
+ * that read along what ranks write, and feed them), root_events.c (who is told what becomes of
+ * jobs), root_control.c (orders of tools), root_look.c (looks at files), root_stacks.c (where
+ * ranks are, for the user) and root_debug.c (what a debugger of the launcher sees). */
 #ifndef MPIEXEC_LITE_ROOT_IMPL_H
 #define MPIEXEC_LITE_ROOT_IMPL_H
 

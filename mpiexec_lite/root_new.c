@@ -305,7 +305,8 @@ static int prepare(struct root_job *j, struct spawn *s, struct spawn_blame *blam
     if (find_programs(j, blame, e) < 0)
         return -1;
     *blame = (struct spawn_blame){ 0, EAGAIN };
-    if (root_job_init(j, e) < 0 || root_push_init(j, e) < 0 || await(j, blame, e) < 0 || crew_check_files(&j->crew, e) < 0 ||
+    if (root_job_init(j, e) < 0 || root_push_init(j, e) < 0 || await(j, blame, e) < 0 ||
+        crew_check_files(&j->crew, e) < 0 ||
         crew_add_job(&j->crew, j->bundle.place.size, e) < 0 ||
         crew_take_setup(&j->crew, j->bundle.setup, e) < 0 || spawn_fill(s, j->crew.job, e) < 0)
         return -1;

@@ -139,7 +139,6 @@ int root_pause_direct(void *host, const struct spawn_command *directives, struct
 int root_pause_go(void *host, const struct spawn_command *directives, struct err *e)
 {
     struct root *r = host;
-
     int rc = root_pause_direct(host, directives, e);
 
     if (rc <= 0)

@@ -2,6 +2,7 @@
  * other nodes, whose bytes come over the links (tool_stream.h). */
 #include "mpiexec_lite/root_impl.h"
 
+#include "mpiexec_lite/hold.h"
 #include "mpiexec_lite/naming.h"
 #include "mpiexec_lite/tools.h"
 
@@ -36,13 +37,20 @@ int root_tools_open_now(struct root *r, struct err *e)
     return r->tools ? 0 : -1;
 }
 
-/* What cannot be is no reason to end the job; to be said where the user has named the folder. */
+/* What cannot be is no reason to end the job, unless its ranks would wait for a tool for ever;
+ * to be said where the user has named the folder. */
 static void open_socket(struct root *r)
 {
     struct err e = { 0 };
 
-    if (root_tools_open_now(r, &e) < 0)
+    if (root_tools_open_now(r, &e) == 0)
+        return;
+    if (!hold_needs_tool(r->plan)) {
         root_say(r, getenv("PMIX_SERVER_TMPDIR") ? 0 : 1, "no tools can connect: %s", e.text);
+        return;
+    }
+    err_context(&e, "nobody could release the ranks that are held, as no tools can connect");
+    root_broken(r, EXIT_LAUNCHER, e.text);
 }
 
 static void on_time(struct ev_loop *loop, ev_timer *w, int revents)

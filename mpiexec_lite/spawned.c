@@ -303,7 +303,8 @@ static int make_app(struct plan *p, struct app *a, struct strlist *env, const st
 
     if (vars && set_env(env, vars, e) < 0)
         return spawned_info_wrong(info, SPAWNED_ENV, e);
-    if (note_own(a, c, vars ? vars : "", e) < 0 || set_procs(a, info, c, e) < 0 || set_argv(a, c, e) < 0 || set_job(p, info, e) < 0 ||
+    if (note_own(a, c, vars ? vars : "", e) < 0 || set_procs(a, info, c, e) < 0 ||
+        set_argv(a, c, e) < 0 || set_job(p, info, e) < 0 ||
         spawn_env_change(env, &c->info, e) < 0 ||
         set_text(&a->wdir, wdir ? wdir : like->wdir, e) < 0 ||
         set_text(&a->path, path ? path : like->path, e) < 0)

@@ -7,21 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BLANKS " \t"
-
-static int add_words(struct strlist *to, const char *text)
-{
-    int rc = 0;
-
-    for (text += strspn(text, BLANKS); *text && rc == 0; text += strspn(text, BLANKS)) {
-        size_t n = strcspn(text, BLANKS);
-
-        rc = strlist_add_bytes(to, text, n);
-        text += n;
-    }
-    return rc;
-}
-
 /* Whether the value of -tool is, or is in, this word. */
 static bool is_within(const char *value, const char *word)
 {
@@ -50,7 +35,7 @@ int tool_start(const struct plan *p, char *const *argv, struct err *e)
     if (n < 0)
         return err_set(e, ERR_OTHER, "/proc/self/exe: %s", strerror(errno));
     self[n] = '\0';
-    if (add_words(&words, p->tool) < 0 || strlist_add(&words, self) < 0 ||
+    if (strlist_add_words(&words, p->tool) < 0 || strlist_add(&words, self) < 0 ||
         add_rest(&words, argv, p->tool) < 0 || setenv("PMIX_LAUNCHER_PAUSE_FOR_TOOL", "1", 1) < 0) {
         err_set(e, ERR_NOMEM, "no memory");
     } else {

@@ -192,7 +192,7 @@ static int listen_at(struct tools *t, struct err *e)
 
     memcpy(a.sun_path, t->at.socket, sizeof t->at.socket);
     t->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    unlink(t->at.socket);                     /* of a process that had our number before */
+    unlink(t->at.socket);                /* of a process that had our number before */
     old = umask(t->args.system ? 0111 : 0177);
     rc = t->fd < 0 ? -1 : bind(t->fd, (struct sockaddr *)&a, sizeof a);
     umask(old);

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -107,7 +108,8 @@ static const char in_window[] =
     "read x; }; }";
 
 /* A rank that gdb has attached to is continued at once, which only ends its being stopped for
- * everybody: it still waits for gdb, but no thread of it will stop again later.  gdb runs the user's shell. */
+ * everybody: it still waits for gdb, but no thread of it will stop again later.  gdb runs the
+ * user's shell, which need not be one that reads this. */
 static const char in_gdb[] =
     "command -v gdb >/dev/null 2>&1 || { echo \"there is no gdb on $(uname -n)\"; exit 1; }; "
     "exec gdb -q -iex \"set pagination off\" -p %d -ex \"handle SIGCONT nostop noprint pass\" "
@@ -353,6 +355,7 @@ static _Noreturn void keep(const struct windows *w, int front)
     int null = open("/dev/null", O_RDWR);
 
     setsid();
+    prctl(PR_SET_NAME, "mpiexec_windows");       /* killall does not get the front end as well */
     if (null < 0 || sweep_prepare() < 0 || dup2(null, STDIN_FILENO) < 0 ||
         dup2(null, STDOUT_FILENO) < 0 || dup2(front, k.front) < 0)
         _exit(1);

@@ -80,6 +80,14 @@ static pmix_status_t take(const struct selector *s, const pmix_value_t *v, struc
     return PMIX_SUCCESS;
 }
 
+bool find_knows(const char *key)
+{
+    for (size_t i = 0; i < sizeof selectors / sizeof *selectors; i++)
+        if (!strcmp(selectors[i].key, key))
+            return true;
+    return false;
+}
+
 pmix_status_t find_read(const pmix_info_t *infos, size_t n, struct find_wants *w, struct err *e)
 {
     pmix_status_t rc = PMIX_SUCCESS;
@@ -179,6 +187,7 @@ static pmix_status_t at_uri(const char *uri, struct found *f, struct err *e)
 
 static pmix_status_t by_uri(const struct find_wants *w, struct found *f, struct err *e)
 {
+    f->told = w->uri != NULL;
     return w->uri ? at_uri(w->uri, f, e) : NEXT;
 }
 
@@ -374,7 +383,9 @@ void find_clear(struct found *f)
 int find_connect(const struct found *f, struct err *e)
 {
     return f->how == FOUND_RANK     ? f->fd
-           : f->how == FOUND_SOCKET ? rundir_connect(f->at.socket, e) : find_far(f, e);
+           : f->how != FOUND_SOCKET ? find_far(f, e)
+           : f->told                ? rundir_connect_told(f->at.socket, e)
+                                    : rundir_connect(f->at.socket, e);
 }
 
 int find_all(struct rendezvous **list, struct err *e)

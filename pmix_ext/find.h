@@ -62,6 +62,7 @@ struct found {
     char              host[256];
     pid_t             pid;
     int               fd;
+    bool              told;          /* by the user, or by the system's server: rundir_connect_told */
     struct rendezvous *candidates;   /* owned: of PMIX_ERR_RESOURCE_BUSY, in order of age */
     int               n;
 };
@@ -70,6 +71,8 @@ struct found {
  * PMIX_ERR_BAD_PARAM and e, which names the one that makes no sense. */
 pmix_status_t find_read(const pmix_info_t *infos, size_t n, struct find_wants *w,
                         struct err *e);
+/* Whether it is an attribute of these. */
+bool          find_knows(const char *key);
 /* Whether something of it says which server is meant. */
 bool          find_is_told(const struct find_wants *w);
 

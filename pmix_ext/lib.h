@@ -249,6 +249,8 @@ bool tool_is_launcher(const pmix_info_t *infos, size_t n);
 /* The value of an info with that key, or NULL; and whether there is one that is true. */
 const pmix_value_t *attr_find(const pmix_info_t *infos, size_t n, const char *key);
 bool                attr_true(const pmix_info_t *infos, size_t n, const char *key);
+/* PMIX_ERR_NOT_SUPPORTED if an info is required that knows (NULL: nothing) does not know. */
+pmix_status_t       attr_required(const pmix_info_t *infos, size_t n, bool (*knows)(const char *key));
 
 void data_drop(struct data *d);
 /* A copy as a new datum, or NULL: no memory. */

@@ -1,6 +1,8 @@
 /* lib_life.c - the one library of a process: its start and end; see lib.h */
 #include "pmix_ext/lib.h"
 
+#include "pmix_ext/reason.h"
+
 #include <stdlib.h>
 
 struct lib lib = {
@@ -39,6 +41,20 @@ bool attr_true(const pmix_info_t *infos, size_t n, const char *key)
     const pmix_value_t *v = attr_find(infos, n, key);
 
     return v && PMIX_CHECK_TRUE(v);
+}
+
+pmix_status_t attr_required(const pmix_info_t *infos, size_t n, bool (*knows)(const char *key))
+{
+    struct err e = { ERR_NONE, "" };
+
+    for (size_t i = 0; infos && i < n; i++) {
+        if (!PMIX_INFO_IS_REQUIRED(&infos[i]) || (knows && knows(infos[i].key)))
+            continue;
+        err_set(&e, ERR_INVALID_ARG, "%.100s is required, and not supported", infos[i].key);
+        reason_keep(PMIX_ERR_NOT_SUPPORTED, e.text);
+        return PMIX_ERR_NOT_SUPPORTED;
+    }
+    return PMIX_SUCCESS;
 }
 
 /* --- start and end ----------------------------------------------------- */
@@ -167,7 +183,9 @@ static struct link *open_rank(const pmix_info_t *infos, size_t n, pmix_status_t 
 
 pmix_status_t PMIx_Init(pmix_proc_t *proc, pmix_info_t info[], size_t ninfo)
 {
-    return lib_begin(open_rank, info, ninfo, proc);
+    pmix_status_t status = attr_required(info, ninfo, NULL);
+
+    return status == PMIX_SUCCESS ? lib_begin(open_rank, info, ninfo, proc) : status;
 }
 
 pmix_status_t PMIx_Finalize(const pmix_info_t info[], size_t ninfo)

@@ -44,12 +44,11 @@ static bool is_hosting(void)
 
 pmix_status_t PMIx_server_init(pmix_server_module_t *module, pmix_info_t info[], size_t ninfo)
 {
-    pmix_status_t rc;
+    pmix_status_t rc = attr_required(info, ninfo, NULL);
 
     (void)module;                        /* there is no client to call it for */
-    for (size_t i = 0; info && i < ninfo; i++)
-        if (PMIX_INFO_IS_REQUIRED(&info[i]))
-            return PMIX_ERR_NOT_SUPPORTED;
+    if (rc != PMIX_SUCCESS)
+        return rc;
     rc = lib_begin(no_server, info, ninfo, NULL);
     pthread_mutex_lock(&lib.lock);
     lib.hosting.inits += rc == PMIX_SUCCESS;

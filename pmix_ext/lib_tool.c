@@ -6,9 +6,11 @@
 #include "pmix_ext/reason.h"
 #include "pmix_ext/value.h"
 
+#include <jansson.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 /* --- opening ----------------------------------------------------------- */
 
@@ -53,6 +55,64 @@ static struct link *open_found(const struct found *f, const pmix_info_t *infos, 
     return link_open_tool(fd, &name, f->at.nspace, status, e);
 }
 
+static const struct ask servers_ask = { "pmix-servers", "servers", TAKES_TEXT, 0, NULL };
+
+static void take_socket(const char *text, const char *nspace, struct found *f)
+{
+    json_t *all = json_loads(text, 0, NULL), *one;
+    size_t i;
+
+    json_array_foreach(all, i, one) {
+        const char *name = json_string_value(json_object_get(one, "nspace"));
+        const char *uri = json_string_value(json_object_get(one, "uri"));
+
+        if (!name || !uri || strcmp(name, nspace) || strncmp(uri, "unix:", 5) ||
+            strlen(uri + 5) >= sizeof f->at.socket)
+            continue;
+        *f = (struct found){ .how = FOUND_SOCKET, .fd = -1, .told = true };
+        snprintf(f->at.socket, sizeof f->at.socket, "%s", uri + 5);
+        snprintf(f->at.nspace, sizeof f->at.nspace, "%s", nspace);
+        break;
+    }
+    json_decref(all);
+}
+
+/* The system's server among ours, which root serves, or NULL; to be dropped. */
+static struct link *link_system(void)
+{
+    struct ucred who;
+    struct link *l;
+
+    pthread_mutex_lock(&lib.lock);
+    TAILQ_FOREACH(l, &lib.links, in_lib)
+        if (l->resident && getsockopt(l->client.fd, SOL_SOCKET, SO_PEERCRED, &who,
+                                      &(socklen_t){ sizeof who }) == 0 && who.uid == 0)
+            break;
+    if (l)
+        l->refs++;
+    pthread_mutex_unlock(&lib.lock);
+    return l;
+}
+
+/* No folder that we trust has this launcher.  The system's server may know where it is: it
+ * tells root of all users'. */
+static bool is_told(const char *nspace, struct found *f)
+{
+    struct link *l = link_system();
+    struct op op;
+
+    find_clear(f);
+    f->told = false;
+    if (!l)
+        return false;
+    op_start_on(&op, &servers_ask, l);
+    link_drop(l);
+    if (op_run(&op) == PMIX_SUCCESS && op.text)
+        take_socket(op.text, nspace, f);
+    op_end(&op);
+    return f->told;
+}
+
 static struct link *open_tool(const pmix_info_t *infos, size_t n, pmix_status_t *status)
 {
     struct find_wants wants;
@@ -63,11 +123,26 @@ static struct link *open_tool(const pmix_info_t *infos, size_t n, pmix_status_t 
     *status = find_read(infos, n, &wants, &e);
     if (*status == PMIX_SUCCESS)
         *status = find_server(&wants, &f, &e);
+    if (*status == PMIX_ERR_UNREACH && wants.nspace && is_told(wants.nspace, &f))
+        *status = PMIX_SUCCESS;
     if (*status == PMIX_SUCCESS)
         l = open_found(&f, infos, n, status, &e);
     find_clear(&f);
     reason_keep(*status, e.text);
     return l;
+}
+
+static bool is_known(const char *key)
+{
+    static const char *const keys[] = {
+        PMIX_TOOL_NSPACE, PMIX_TOOL_RANK, PMIX_TOOL_DO_NOT_CONNECT, PMIX_TOOL_CONNECT_OPTIONAL,
+        PMIX_PRIMARY_SERVER,
+    };
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (!strcmp(keys[i], key))
+            return true;
+    return find_knows(key);
 }
 
 /* A tool may do without a server, if it says so. */
@@ -86,7 +161,9 @@ static struct link *open_any(const pmix_info_t *infos, size_t n, pmix_status_t *
 
 pmix_status_t PMIx_tool_init(pmix_proc_t *proc, pmix_info_t info[], size_t ninfo)
 {
-    return lib_begin(open_any, info, ninfo, proc);
+    pmix_status_t status = attr_required(info, ninfo, is_known);
+
+    return status == PMIX_SUCCESS ? lib_begin(open_any, info, ninfo, proc) : status;
 }
 
 pmix_status_t PMIx_tool_finalize(void)
@@ -104,7 +181,8 @@ static pmix_status_t attach(pmix_proc_t *me, pmix_proc_t *server, const pmix_inf
 
     if (!lib_begun())
         return PMIX_ERR_INIT;
-    l = open_tool(infos, n, &status);
+    status = attr_required(infos, n, is_known);
+    l = status == PMIX_SUCCESS ? open_tool(infos, n, &status) : NULL;
     if (!l)
         return status;
     if (me)

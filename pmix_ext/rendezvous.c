@@ -104,6 +104,13 @@ static int write_file(const char *path, const char *text, int len, mode_t mode)
     return 0;
 }
 
+/* Where a file is written before it gets its name. */
+static int fresh_name(const char *file, char fresh[PATH_MAX], struct err *e)
+{
+    return snprintf(fresh, PATH_MAX, "%s.new", file) < PATH_MAX
+           ? 0 : err_set(e, ERR_LENGTH, "%.80s...: the path is too long", file);
+}
+
 /* The entry's text under this name. */
 static int put(const struct rendezvous *r, const char *file, struct err *e)
 {
@@ -114,8 +121,8 @@ static int put(const struct rendezvous *r, const char *file, struct err *e)
                        r->socket, r->host, r->nspace, (int)r->pid, r->start, (unsigned)r->uid,
                        (unsigned)r->gid, r->created, r->system, r->resident);
 
-    if (snprintf(fresh, sizeof fresh, "%s.new", file) >= (int)sizeof fresh)
-        return err_set(e, ERR_LENGTH, "%.80s...: the path is too long", file);
+    if (fresh_name(file, fresh, e) < 0)
+        return -1;
     unlink(fresh);                       /* of one that was killed while it wrote */
     if (len >= ENTRY || write_file(fresh, text, len, r->system ? 0644 : 0600) < 0)
         return err_set(e, ERR_OTHER, "cannot write %.300s: %s", file, strerror(errno));
@@ -161,7 +168,10 @@ static int check_free(const char *file, struct err *e)
 
 int rendezvous_give(const struct rendezvous *r, const char *file, struct err *e)
 {
-    return check_free(file, e) < 0 ? -1 : put(r, file, e);
+    char fresh[PATH_MAX];
+
+    return fresh_name(file, fresh, e) < 0 || check_free(file, e) < 0 || check_free(fresh, e) < 0
+           ? -1 : put(r, file, e);
 }
 
 void rendezvous_take_back(const char *file, pid_t pid)
@@ -312,6 +322,15 @@ static bool take_entry(const char *folder, const char *name, struct rendezvous *
     return false;
 }
 
+static int unsafe(const char *folder, struct err *e)
+{
+    struct stat st;
+    bool others = lstat(folder, &st) == 0 && st.st_uid != geteuid();
+
+    return err_set(e, ERR_OTHER, "%s: %s", folder, others ? "it belongs to another user"
+                                                          : "others can write there");
+}
+
 int rendezvous_list(bool system, const char *wanted, struct rendezvous **list, struct err *e)
 {
     char folder[RUNDIR_PATH], host[RENDEZVOUS_HOST] = "";
@@ -329,7 +348,7 @@ int rendezvous_list(bool system, const char *wanted, struct rendezvous **list, s
     if (access(folder, F_OK) < 0 && errno == ENOENT)
         return 0;
     if (!rundir_is_safe(folder, system))
-        return err_set(e, ERR_OTHER, "%s: others can write there", folder);
+        return unsafe(folder, e);
     dir = opendir(folder);
     if (!dir)
         return err_set(e, ERR_OTHER, "%s: %s", folder, strerror(errno));

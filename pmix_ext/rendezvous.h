@@ -45,8 +45,8 @@ int rendezvous_calls(const char *folder, pid_t pid, char path[RUNDIR_PATH], stru
  * 0, or -1 and e; an entry of this name whose server lives is not replaced. */
 int rendezvous_write(struct rendezvous *r, const char *entry, struct err *e);
 /* The same, once it is written, into a file of another name, where somebody expects it.  What
- * is there is replaced only if it is an empty file of ours, or the entry of a server that has
- * ended; nothing is followed. */
+ * is there, or under the name with .new behind it, is replaced only if it is an empty file of
+ * ours, or the entry of a server that has ended; nothing is followed. */
 int rendezvous_give(const struct rendezvous *r, const char *file, struct err *e);
 /* Remove that, if it is still the entry of this process. */
 void rendezvous_take_back(const char *file, pid_t pid);

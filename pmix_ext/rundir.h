@@ -42,5 +42,8 @@ bool rundir_find(char *path, size_t size);
 /* Connect to such a socket, without blocking, if a process of our own uid or of root
  * serves it.  The descriptor, or -1 and e. */
 int  rundir_connect(const char *path, struct err *e);
+/* Likewise for a tool that was told of this socket: root may look at the jobs of any user, and
+ * then talks to a server of that user. */
+int  rundir_connect_told(const char *path, struct err *e);
 
 #endif

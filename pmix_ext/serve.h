@@ -133,6 +133,8 @@ struct session *session_of(struct request *rq, struct err *e);
 /* For the host's log: who it is, as the connection says and no message can, and what it
  * does. */
 void session_audit(const struct session *s, const char *what);
+/* "2026-11-24T18:00:00Z ", as lines begin that say when they were written. */
+void ext_add_time(struct buf *out, time_t when);
 
 /* A reply's status.  The second also fills e, and is what the handler returns then. */
 void         reply_status(struct request *rq, int status);

@@ -68,6 +68,7 @@ static void pull_free(struct pull *p)
     TAILQ_REMOVE(&p->session->ext->pulls, p, in_ext);
     pieces_drop(p);
     free(p->ranks);
+    free(p->in_line);
     free(p);
 }
 
@@ -173,12 +174,16 @@ static enum outcome take_procs(struct request *rq, struct pull *p, struct err *e
     return o;
 }
 
-struct pull_how { uint32_t cache; bool newest, oldest; };
+struct pull_how { uint32_t cache; bool newest, oldest, tag, full, rank, time; };
 
 static const struct directive_rule pull_rules[] = {
     DIRECTIVE(PMIX_IOF_CACHE_SIZE, PMIX_UINT32, struct pull_how, cache),
     DIRECTIVE(PMIX_IOF_DROP_NEWEST, PMIX_BOOL, struct pull_how, newest),
     DIRECTIVE(PMIX_IOF_DROP_OLDEST, PMIX_BOOL, struct pull_how, oldest),
+    DIRECTIVE(PMIX_IOF_TAG_OUTPUT, PMIX_BOOL, struct pull_how, tag),
+    DIRECTIVE(PMIX_IOF_TAG_FULLNAME_OUTPUT, PMIX_BOOL, struct pull_how, full),
+    DIRECTIVE(PMIX_IOF_RANK_OUTPUT, PMIX_BOOL, struct pull_how, rank),
+    DIRECTIVE(PMIX_IOF_TIMESTAMP_OUTPUT, PMIX_BOOL, struct pull_how, time),
     { 0 }
 };
 
@@ -202,6 +207,9 @@ static enum outcome take_directives(struct request *rq, struct pull *p, struct e
     p->most = how.cache < CACHE_MOST ? how.cache : CACHE_MOST;
     p->drops = how.newest || how.oldest;
     p->drop_newest = how.newest;
+    p->shows.tag = how.tag || how.full;
+    p->shows.rank = how.rank;
+    p->shows.time = how.time;
     return REPLY;
 }
 
@@ -215,7 +223,11 @@ static enum outcome fill(struct request *rq, struct pull *p, struct err *e)
         return ext_fail(rq, e, PMIX_ERR_NOT_SUPPORTED, "channel: stdout (%d) and stderr (%d) "
                         "can be pulled", PMIX_FWD_STDOUT_CHANNEL, PMIX_FWD_STDERR_CHANNEL);
     o = take_procs(rq, p, e);
-    return o == REPLY ? take_directives(rq, p, e) : o;
+    if (o == REPLY)
+        o = take_directives(rq, p, e);
+    if (o == REPLY && !pull_labels(p, job_named(rq->conn->server, p->nspace)->size))
+        return ext_fail(rq, e, PMIX_ERR_NOMEM, "no memory for labels");
+    return o;
 }
 
 static void on_begun(void *who)

@@ -204,20 +204,41 @@ static bool is_for(const struct pull *p, const char *nspace, uint32_t rank, bool
            (pull_has_rank(p, PMIX_RANK_WILDCARD) || pull_has_rank(p, rank));
 }
 
+static void give_pieces(struct pull *p, struct piece *head, const char *data, size_t len)
+{
+    size_t n;
+
+    for (size_t at = 0; at < len || !at; at += n ? n : 1) {
+        n = len - at < PIECE ? len - at : PIECE;
+        give(p, head, data + at, n);
+    }
+}
+
+static void give_labelled(struct pull *p, struct piece *head, const char *data, size_t len)
+{
+    struct buf text = BUF_INIT;
+
+    pull_label(p, head->rank, head->errors, data, len, &text);
+    if (text.failed)
+        p->missed += len;
+    else
+        give_pieces(p, head, buf_bytes(&text), text.len);
+    buf_clear(&text);
+}
+
 void ext_output(struct ext *x, const char *nspace, int rank, bool errors, const char *data,
                 size_t len)
 {
     struct piece head = { .rank = (uint32_t)rank, .errors = errors, .end = !len };
     struct pull *p;
-    size_t n;
 
     TAILQ_FOREACH(p, &x->pulls, in_ext) {
         if (!is_for(p, nspace, head.rank, errors))
             continue;
-        for (size_t at = 0; at < len || !at; at += n ? n : 1) {
-            n = len - at < PIECE ? len - at : PIECE;
-            give(p, &head, data + at, n);
-        }
+        if (len && p->in_line)
+            give_labelled(p, &head, data, len);
+        else
+            give_pieces(p, &head, data, len);
     }
 }
 

@@ -123,7 +123,7 @@ static bool was_written(struct ext *x, const char *text, size_t len)
 
 /* --- channels ---------------------------------------------------------- */
 
-static void add_time(struct buf *out, time_t when)
+void ext_add_time(struct buf *out, time_t when)
 {
     struct tm tm;
     char text[40];
@@ -165,7 +165,7 @@ static pmix_status_t give_lines(const struct log_call *l, enum ext_log to, const
 
         buf_reset(&line);
         if (l->stamped)
-            add_time(&line, l->when);
+            ext_add_time(&line, l->when);
         if (tagged)
             buf_printf(&line, "[%s:%u] ", l->from->who.nspace, l->from->who.rank);
         buf_escaped(&line, text, n);

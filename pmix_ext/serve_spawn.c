@@ -105,7 +105,7 @@ static void told(void *who, const char *jobid, const int *codes, size_t n,
         tie(s, rq ? session_of(rq, NULL) : s->owner, jobid);
     if (child)
         push_feeds(s->ext, rq ? session_of(rq, NULL) : s->owner, child);
-    if (s->planned && !jobid)
+    if (s->planned && !jobid && first_code(codes, n) != ECANCELED)   /* the job is over before them */
         daemons_failed(s->ext, s->target, why);
     if (jobid)
         planned_start_all(s->ext, &s->plans, jobid);

@@ -6,6 +6,7 @@
 #include "pmix_ext/serve_spawn.h"
 #include "pmix_ext/spawn_daemons.h"
 #include "pmix_ext/value.h"
+#include "wire/limits.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,12 +77,30 @@ static pmix_status_t add(const pmix_app_t *app, const struct session *owner, str
     return status;
 }
 
+/* Each of them is a job; there are no more of those to wait for than programs in a spawn. */
+static pmix_status_t check_room(const struct plans *to, const struct session *owner, size_t n,
+                                struct err *e)
+{
+    const struct plans *waiting[] = { to, &owner->ext->plans };
+    const struct planned *p;
+    size_t all = n;
+
+    for (size_t i = 0; i < 2; i++)
+        TAILQ_FOREACH(p, waiting[i], in_ext)
+            all++;
+    if (all <= LIMIT_COMMANDS)
+        return PMIX_SUCCESS;
+    err_set(e, ERR_NUM_ARGS, "%zu programs wait to be started beside a job, at most %d can", all,
+            LIMIT_COMMANDS);
+    return PMIX_ERR_BAD_PARAM;
+}
+
 pmix_status_t planned_take(const pmix_info_t *info, const struct session *owner, struct plans *to,
                            struct err *e)
 {
     const pmix_data_array_t *a = info->value.type == PMIX_DATA_ARRAY ? info->value.data.darray
                                                                      : NULL;
-    pmix_status_t status = PMIX_SUCCESS;
+    pmix_status_t status;
 
     if (strcmp(info->key, LITE_DAEMONS))
         return PMIX_SUCCESS;
@@ -89,6 +108,7 @@ pmix_status_t planned_take(const pmix_info_t *info, const struct session *owner,
         err_set(e, ERR_INVALID_VAL, LITE_DAEMONS " is no array of PMIX_APP");
         return PMIX_ERR_TYPE_MISMATCH;
     }
+    status = check_room(to, owner, a->size, e);
     for (size_t i = 0; i < a->size && status == PMIX_SUCCESS; i++)
         status = add((const pmix_app_t *)a->array + i, owner, to, e);
     if (status != PMIX_SUCCESS)
@@ -120,7 +140,7 @@ static pmix_status_t check_unmarked(const pmix_app_t *app, struct err *e)
 pmix_status_t planned_split(const pmix_app_t *apps, size_t n, const struct session *owner,
                             struct plans *to, pmix_app_t *rest, size_t *nrest, struct err *e)
 {
-    pmix_status_t status = PMIX_SUCCESS;
+    pmix_status_t status = check_room(to, owner, n, e);
 
     *nrest = 0;
     for (size_t i = 0; i < n && status == PMIX_SUCCESS; i++) {

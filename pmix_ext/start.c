@@ -307,6 +307,14 @@ static void add_program(char ***words, const pmix_info_t *infos, size_t ninfo,
         add(words, *word);
 }
 
+/* env(1) would take a word without a name for an option of its own, or for the program. */
+static bool are_variables(char *const *env)
+{
+    while (env && *env && **env != '-' && **env != '=' && strchr(*env, '='))
+        env++;
+    return !env || !*env;
+}
+
 pmix_status_t find_start_program(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
                                  size_t napps, struct find_program *p, struct err *e)
 {
@@ -316,6 +324,10 @@ pmix_status_t find_start_program(const pmix_info_t *infos, size_t ninfo, const p
     p->f = (struct found){ .fd = -1 };
     if (napps != 1 || !apps->cmd || !*apps->cmd || strchr(apps->cmd, '=') || apps->maxprocs > 1) {
         err_set(e, ERR_INVALID_ARG, "%s: want one app of one process", PMIX_SPAWN_TOOL);
+        return PMIX_ERR_BAD_PARAM;
+    }
+    if (!are_variables(apps->env)) {
+        err_set(e, ERR_INVALID_ARG, "%s: env: want NAME=VALUE", PMIX_SPAWN_TOOL);
         return PMIX_ERR_BAD_PARAM;
     }
     add_program(&words, infos, ninfo, apps, p);

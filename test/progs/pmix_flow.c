@@ -2,7 +2,7 @@
  * by the standard's calls alone.
  *
  * pmix_flow HOW [-s] [-l] [-d] [-k] [-n] [-h PLACE] [-e NAME=VALUE] [-a KEY=AGENT] [-c DAEMON] [-t DAEMON]
- *           -- LAUNCHER...
+ *           [-v WORD] -- LAUNCHER...
  *
  * HOW: what is in the launcher's environment, how it is run, how it is met:
  *     uri-fork, uri-system, uri-spawn, uri-alias   our URI: it calls us
@@ -11,7 +11,7 @@
  * -s: be connected to a server before.  -l: leave while it waits.  -k: die by SIGKILL once ranks are
  * held.  -n: PMIX_NOHUP.  -d: give directives before it is let go, not with that.  Directives: -h where
  * ranks are held, -e a variable, -a an agent, -c a program as a daemon on each node.  -t: the same by a
- * spawn, once ranks are held.
+ * spawn, once ranks are held.  -v: in the environment of a launcher that is spawned.
  * Tells what happens, a line each; exits with 0, or 1 and the name of a status on stderr. */
 #define _GNU_SOURCE
 #include <pmix_tool.h>
@@ -42,7 +42,7 @@ static struct told told[64];
 static int ntold;
 
 static pmix_proc_t me, launcher;
-static const char *how, *hold, *env, *agent, *daemon_path, *co_daemon;
+static const char *how, *hold, *env, *agent, *daemon_path, *co_daemon, *variable;
 static int server_first, leave, early, die, nohup;
 static char **words;
 static pid_t child;
@@ -221,6 +221,8 @@ static void start_by_spawn(const char *attribute)
     app->cmd = strdup(words[0]);
     PMIX_ARGV_COPY(app->argv, words);
     app->maxprocs = 1;
+    if (variable)
+        must("PMIx_Argv_append_nosize", PMIx_Argv_append_nosize(&app->env, variable));
     PMIX_INFO_LOAD(&info[0], attribute, NULL, PMIX_BOOL);
     PMIX_INFO_LOAD(&info[1], PMIX_LAUNCH_DIRECTIVES, &dirs, PMIX_DATA_ARRAY);
     must("PMIx_Spawn", PMIx_Spawn(info, 2, app, 1, nspace));
@@ -440,7 +442,7 @@ int main(int argc, char **argv)
 
     how = argc > 1 ? argv[1] : "";
     optind = 2;
-    while ((c = getopt(argc, argv, "+sldknh:e:a:t:c:")) != -1)
+    while ((c = getopt(argc, argv, "+sldknh:e:a:t:c:v:")) != -1)
         switch (c) {
         case 's': server_first = 1; break;
         case 'l': leave = 1; break;
@@ -452,6 +454,7 @@ int main(int argc, char **argv)
         case 'a': agent = optarg; break;
         case 't': daemon_path = optarg; break;
         case 'c': co_daemon = optarg; break;
+        case 'v': variable = optarg; break;
         default: return 2;
         }
     words = argv + optind;

@@ -90,6 +90,33 @@ def wrong():
     same(job.finish().status, 0, "end")
 
 
+def daemons(*apps):
+    return info("lite.dbg.apps", "DATA_ARRAY", {"type": "PMIX_APP", "array": list(apps)})
+
+
+SLEEP = {"cmd": "/bin/sleep", "argv": ["sleep", "600"], "maxprocs": 1}
+
+
+@rows([(f"R23-02: a job that ends before its daemons can be started ends as without them, {w}", o) for w, o in WHERE])
+def too_late(options):
+    for _ in range(8):                               # of which some are so soon
+        job, tool = waiting(*options, "false")
+        go(tool, daemons({**SLEEP, "info": [info("pmix.dbg.dpproc", "UINT16", 4)]}))
+        r = job.finish()
+        same((r.status, [m for m in r.messages if "daemons" in m]), (1, []), "end")
+        tool.close()
+
+
+@test("R23-02: as many programs beside a job as a spawn can have, and no more; what is refused is not started")
+def most():
+    job, tool = waiting("-n", 1, "true")
+    for n, status in ((1025, BAD_PARAM), (1024, 0), (1, BAD_PARAM)):
+        r = tool.call("pmix-launch-directives", infos=[daemons(*[SLEEP] * n)])
+        same(r["status"], status, f"status of {r}")
+    job.kill(signal.SIGTERM)
+    same(job.finish().status, 143, "end")
+
+
 @rows([(f"{s.name} ends a launcher that waits", s) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)])
 def ended(signo):
     job, tool = waiting(*NODES, "sleep", 600)

@@ -214,6 +214,15 @@ def lost(how, options):
 # --- the two scopes ---------------------------------------------------------------
 
 
+@test("R23-21: a launcher's environment is variables: a word that is none is not taken for its program")
+def no_variable():
+    for word in ("touch", "-S", "=x"):
+        status, lines, err = flow("uri-spawn", "-v", word, words=ours("-n", 1, "echo", "ran"))
+        need(status and not lines and "PMIx_Spawn" in err and "PMIX_ERR_BAD_PARAM" in err, f"'{word}' is refused", status, lines, err)
+    status, lines, err = flow("uri-spawn", "-e", "A=a", "-v", "V=v", words=ours("-n", 1, script('echo "V $V"')))
+    need(status == 0 and "V v" in lines, "a variable", status, lines, err)
+
+
 @rows([(f"R23-19, R23-21: {key}: the app's environment is the launcher's, directives are for its job", key)
        for key in ("pmix.spwn.tool", "pmix.spwn.launcher")])
 def scopes(key):
@@ -367,6 +376,18 @@ def refused(make, said):
     after = os.lstat(path)
     same((after.st_ino, after.st_mode, os.path.exists(path + ".x")), (before.st_ino, before.st_mode, False), "it")
     same(os.path.exists(path + ".new"), False, "nothing is left beside it")
+
+
+@rows([(f"R23-12: PMIX_LAUNCHER_RNDZ_FILE beside {what} of the name that it is written under: that stays", make, said)
+       for what, make, said in (
+           ("a file", lambda p: write_file(p, "precious\n", 0o600), "has something else in it, and is not replaced"),
+           ("a link", lambda p: os.symlink("/nonexistent", p), "is no file of ours, and is not replaced"))])
+def beside(make, said):
+    path = f"{tmp()}/entry.{next(numbers)}"
+    make(path + ".new")
+    r = run("-n", 1, "echo", "ran", env={"PMIX_LAUNCHER_RNDZ_FILE": path})
+    same((r.status, r.lines, r.err.decode()), (255, [], f"mpiexec_lite: PMIX_LAUNCHER_RNDZ_FILE: {path}.new {said}\n"), "end")
+    need(os.path.lexists(path + ".new") and not os.path.exists(path), "it")
 
 
 @test("R23-12: a launcher's entry is not replaced while it runs; a device is none")

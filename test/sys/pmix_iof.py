@@ -3,6 +3,7 @@
 
 import base64
 import os
+import re
 import subprocess
 import sys
 
@@ -160,6 +161,63 @@ for i in range(400):
         texts[name] = seen
     need(texts["oldest"][-32768:][:6] == b"000399", "the newest was kept", texts["oldest"][-32768:][:9])
     need(texts["newest"][-32768:][:6] != b"000399", "the oldest was kept")
+    same(job.finish().status, 0, "status")
+
+
+# A rank that writes lines in pieces, each when there is a file for it.
+PIECES = [sys.executable, "-S", "-B", "-c", """
+import os, sys, time
+rank = os.environ["PMI_RANK"].encode()
+for i, text in enumerate([b"a", b"b\\n\\nc" + rank, b"d\\ne\\n", b"open"]):
+    while not os.path.exists(sys.argv[1] + str(i)):
+        time.sleep(0.01)
+    os.write(1, text)
+    os.write(2, b"E" + text)
+"""]
+STAMP = rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ "
+
+
+@rows([(f"lines of {what} begin with it once, however they come, {where}", keys, label, options)
+       for where, options in PLACES
+       for what, keys, label in (("tags", ["tag"], rb"\[JOB,RANK\]<CHANNEL>: "),
+                                 ("full tags and ranks", ["tagfull", "rank"], rb"\[JOB,RANK\]<CHANNEL>: "),
+                                 ("ranks", ["rank"], rb"\[RANK\]<CHANNEL>: "),
+                                 ("times", ["ts"], STAMP + rb"<CHANNEL>: "),
+                                 ("times and tags", ["ts", "tag"], STAMP + rb"\[JOB,RANK\]<CHANNEL>: "))])
+def labels(keys, label, options):
+    path = f"{tmp()}/piece"
+    job = Job(*options, "-n", 2, *PIECES, path)
+    tool = Tool(job)
+    nspace = namespace(tool)
+    plain = pull(tool, nspace, ["wildcard"])
+    with_label = pull(tool, nspace, ["wildcard"], directives=[info(f"pmix.iof.{k}", "BOOL", True, ["required"])
+                                                              for k in keys])
+    off = pull(tool, nspace, ["wildcard"], directives=[info(f"pmix.iof.{k}", "BOOL", False) for k in keys])
+    got, ends = {}, 0
+
+    def take():
+        f = tool.event("pmix-iof-data")
+        key = f["id"], int(f["rank"]), int(f["channel"])
+        got[key] = got.get(key, b"") + data_of(f)
+        return f.get("end") == "TRUE"
+
+    def written(rank, channel, n):
+        return b"".join((b"E" if channel == ERR else b"") + x for x in
+                        (b"a", b"b\n\nc%d" % rank, b"d\ne\n", b"open")[:n])
+    for i in range(4):
+        write_file(path + str(i), "")
+        while any(got.get((plain, r, c)) != written(r, c, i + 1) for r in (0, 1) for c in (OUT, ERR)):
+            ends += take()
+    while ends < 12:
+        ends += take()
+    for r in (0, 1):
+        for c, channel in (OUT, b"stdout"), (ERR, b"stderr"):
+            text = written(r, c, 4)
+            same((got[plain, r, c], got[off, r, c]), (text, text), "without")
+            begin = label.replace(b"JOB", re.escape(nspace.encode())).replace(b"RANK", b"%d" % r).replace(
+                b"CHANNEL", channel)
+            wanted = b"\n".join(begin + re.escape(line) for line in text.split(b"\n"))
+            need(re.fullmatch(wanted, got[with_label, r, c]), "with labels", got[with_label, r, c], wanted)
     same(job.finish().status, 0, "status")
 
 

@@ -108,6 +108,102 @@ def long_ones(options):
     all_ok(3, build("pmix_rank"), "long", options=options)
 
 
+HELD = """
+    #include <pmix.h>
+    #include <stdio.h>
+    int main(void) {
+        pmix_proc_t me;
+        pmix_status_t rc = PMIx_Init(&me, NULL, 0);
+        printf("%u %s\\n", me.rank, PMIx_Error_string(rc));
+        fflush(stdout);
+        return PMIx_Finalize(NULL, 0) != PMIX_SUCCESS; }
+"""
+READY, RELEASE = -58, -3        # PMIX_READY_FOR_DEBUG, PMIX_DEBUGGER_RELEASE
+
+
+def compiled(name, text):
+    """A program of the standard's names, given as text."""
+    out = f"{tmp()}/{name}"
+    write_file(out + ".c", text)
+    subprocess.run(["cc", "-Wall", "-Werror", "-o", out, out + ".c", f"-I{HEADERS}/std", f"-L{LIB}", "-lpmix_ext",
+                    f"-Wl,-rpath,{LIB}"], check=True)
+    return out
+
+
+def hold_by_option(program, options):
+    job = Job("-hold", "init", *options, "-n", 2, program, env=preloaded({}))
+    tool = Tool(job)
+    pmixlib.good(tool.call("pmix-event-register", codes=[READY]))
+    return job, tool
+
+
+def hold_by_spawn(program, options):
+    """The parent has no part in it but to be the launcher's."""
+    job = Job(*options, "-n", 1, "sleep", 1000)
+    tool = Tool(job)
+    pmixlib.good(tool.call("pmix-event-register", codes=[READY]))
+    pmixlib.good(tool.call("pmix-spawn", apps=[{"cmd": program, "argv": [program], "maxprocs": 2,
+                                        "env": [f"{k}={v}" for k, v in preloaded({}).items()]}],
+                   infos=[info("pmix.dbg.init", "BOOL", True, ["required"])]))
+    return job, tool
+
+
+@rows([(f"R23-03, R23-24: PMIX_DEBUG_STOP_IN_INIT: ranks of this library wait in PMIx_Init until each is released, {how}, {where}",
+        hold, options) for how, hold in (("-hold", hold_by_option), ("a tool's spawn", hold_by_spawn))
+       for where, options in PLACES])
+def held(hold, options):
+    job, tool = hold(compiled("held", HELD), options)
+    said = dict(plain(i) for i in tool.event("pmix-event")["infos"])
+    name = said["pmix.nspace"]
+    same(said["pmix.brkpnt"], "pmix-init", "where")
+    same(job.text(), b"", "what is written before")
+    for rank in 1, 0:
+        targets = {"type": "PMIX_PROC", "array": [proc(name, rank)]}
+        pmixlib.good(tool.call("pmix-notify", status=str(RELEASE), range="6",
+                               infos=[info("pmix.evrange", "DATA_ARRAY", targets)]))
+        job.wait_text(f"{rank} PMIX_SUCCESS")
+        same(len(job.text().splitlines()), 2 - rank, "how many are through")
+    if hold is hold_by_spawn:
+        job.kill(signal.SIGTERM)
+    same(job.finish().status, 0 if hold is hold_by_option else 143, "the launcher's end")
+
+
+REQUIRED = """
+    #include <pmix_tool.h>
+    #include <stdio.h>
+    int main(int argc, char **argv) {
+        for (int i = 2; i < argc; i += 2) {
+            pmix_info_t info;
+            pmix_proc_t me;
+            pmix_status_t rc;
+            PMIX_INFO_LOAD(&info, argv[i + 1], "me", PMIX_STRING);
+            if (argv[i][0] == 'r')
+                PMIX_INFO_REQUIRED(&info);
+            rc = argv[1][0] == 't' ? PMIx_tool_init(&me, &info, 1) : PMIx_Init(&me, &info, 1);
+            printf("%s\\n", PMIx_Error_string(rc));
+            fflush(stdout);
+            PMIX_INFO_DESTRUCT(&info);
+            if (rc == PMIX_SUCCESS)
+                PMIx_Finalize(NULL, 0); }
+        return 0; }
+"""
+
+
+@test("R10-24: PMIx_Init and PMIx_tool_init refuse what is required and means nothing here, and pass over it if not")
+def required():
+    program, unknown = compiled("required", REQUIRED), ("pmix.fqdn", "pmix.lcpus", "pmix.version", "no.such")
+    words = [x for key in unknown for x in ("required", key)]
+    refusals = ["PMIX_ERR_NOT_SUPPORTED"] * len(unknown)
+    r = run("-n", 1, program, "rank", *words, "optional", "pmix.fqdn", env=preloaded({}))
+    same((r.status, r.lines), (0, refusals + ["PMIX_SUCCESS"]), f"a rank: {r}")
+    job = Job("-n", 1, "sleep", 1000)
+    for how, key in ("optional", "pmix.fqdn"), ("required", "pmix.tool.nspace"):
+        status, text = run_alone(program, "tool", *words, how, key, env=as_tool(job))
+        same((status, text.splitlines()), (0, refusals + ["PMIX_SUCCESS"]), f"a tool, {how} {key}")
+    job.kill(signal.SIGTERM)
+    job.finish()
+
+
 @test("a static program")
 def static():
     more = ["-fsanitize=address,undefined"] if is_sanitized() else []
@@ -465,7 +561,7 @@ def strings(name, kind):
 # --- memory ---------------------------------------------------------------------------
 
 
-@rows([(f"valgrind: {what}", what) for what in ("basics", "events")])
+@rows([(f"valgrind: {what}", what) for what in ("basics", "events", "threads")])
 def memory(what):
     if is_sanitized():
         raise Skip("the sanitizers look at memory themselves")

@@ -597,6 +597,25 @@ def listed(name):
     ended(ranks)
 
 
+# Keys of the standard that nothing here acts upon: of labels, names of hosts, sets of processors.
+NOT_DONE = ["pmix.iof.xml", "pmix.iof.tagdet", "pmix.iof.mrg", "pmix.iof.raw", "pmix.iof.file", "pmix.iof.bsize",
+            "pmix.tagout", "pmix.tsout", "pmix.log.xml", "pmix.fqdn", "pmix.lcpus", "pmix.version"]
+
+
+@rows([(f"R10-24: {name} refuses what nobody does if it is required, and passes over it if not", name) for name in LISTED])
+def not_done(name):
+    command, field, more = LISTED[name]
+    ranks = Ranks("-n", 1)
+    tool = Tool(ranks.job)
+    bare = tool.call(command, **more(ranks.jobid))["status"]
+    for key in NOT_DONE:
+        asked = info(key, "BOOL", True)
+        said = tool.call(command, **more(ranks.jobid), **{field: [{**asked, "flags": ["required"]}]})
+        need(said["status"] == NOT_SUPPORTED and key in said["errmsg"], f"{key} is required", said)
+        same(tool.call(command, **more(ranks.jobid), **{field: [asked]})["status"], bare, f"{key}, optional")
+    ended(ranks)
+
+
 @test("the lists are of what works: channels, orders, monitors and handlers")
 def listed_types():
     ranks = Ranks("-n", 1)
@@ -607,11 +626,12 @@ def listed_types():
             "PMIx_Notify_event": {"pmix.evnondef": boolean},
             "PMIx_Job_control": {"pmix.jctrl.sig": number, "pmix.jctrl.kill": boolean},
             "PMIx_Process_monitor": {"pmix.monitor.fmon": string, "pmix.monitor.btime": uint32},
-            "PMIx_IOF_pull": {"pmix.iof.csize": uint32}}
+            "PMIx_IOF_pull": {"pmix.iof.csize": uint32, "pmix.iof.tag": boolean}}
     for name, keys in some.items():
         there = attributes(tool, name)
         same({k: there.get(k) for k in keys}, keys, name)
         need("pmix.jctrl.ckpt" not in there and "pmix.log.email" not in there, name, there)
+        same([k for k in NOT_DONE if k in there], [], f"{name}: what nobody does is not listed")
     ended(ranks)
 
 

@@ -591,6 +591,31 @@ def helps():
     need(call("--version")[0].startswith("pmix_tool "), "version")
 
 
+# --- memory -------------------------------------------------------------------------
+
+VALGRIND = ["valgrind", "-q", "--leak-check=full", "--errors-for-leak-kinds=definite,indirect,possible",
+            "--show-leak-kinds=definite,indirect,possible", "--error-exitcode=99"]
+
+
+@rows([(f"valgrind: pmix_tool {' '.join(words)}", words) for words in
+       (["servers"], ["ps"], ["--json", "ps"], ["proctable"], ["status"], ["keys"], ["attributes"], ["stack"],
+        ["query", "pmix.job.size", "pmix.qry.ptable"], ["log", "a line"], ["pause"], ["release"],
+        ["top", "-n", "2", "-d", "0.1"], ["spawn", "echo", "here"], ["ps", "--nspace", "none"])])
+def memory(words):
+    if is_sanitized():
+        raise Skip("the sanitizers look at memory themselves")
+    env = own_folder()
+    job, end = waiting([], 2, env)
+    tools_socket_of(job, env)
+    r = subprocess.run([*VALGRIND, TOOL, *words], env=environment(job.mark, env), stdin=subprocess.DEVNULL,
+                       capture_output=True, text=True, timeout=4 * LIMIT)
+    said = [x for x in r.stderr.splitlines() if x.startswith("==")]
+    same((said, r.returncode), ([], NO_SERVER if "none" in words else 0), f"what valgrind says of {r}")
+    same(call("resume", env=env), ("", ""), "the ranks go on")
+    end()
+    same(job.finish().status, 0, "the job")
+
+
 # --- examples -----------------------------------------------------------------------
 
 

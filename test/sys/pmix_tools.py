@@ -222,6 +222,19 @@ def unsafe_folder():
     end(job)
 
 
+@test("where it would take a tool to let ranks go on, the job ends instead of waiting for ever")
+def unsafe_folder_held():
+    folder = tmp()
+    os.chmod(folder, 0o755)
+    r = Job("-hold", "init", "-n", 1, "sleep", 600, env={"PMIX_SERVER_TMPDIR": folder}).finish()
+    same(r.status, 255, "status")
+    said = " ".join(r.messages)
+    need("nobody could release the ranks that are held" in said and "mode 0755" in said, "the line", r)
+    r = Job("-hold", "init", "-disable-tools", "-n", 1, "sleep", 600).finish()
+    same(r.status, 2, "status")
+    need("nobody could release" in " ".join(r.messages), "the line", r)
+
+
 @test("R10-05: infos name both folders as well, and count more than the variables")
 @root_only
 def folders_by_infos():

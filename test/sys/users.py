@@ -7,6 +7,8 @@ one.  Root's own processes may do what the kernel lets root do: what they are re
 what our programs decide."""
 
 import atexit
+import json
+import re
 import socket
 import stat as modes
 
@@ -28,7 +30,7 @@ def shared_folder():
     os.chmod(folder, 0o755)
     atexit.register(shutil.rmtree, folder)
     for path in (LAUNCHER, os.path.join(B, "bin", "pmi2_proxy"), server.SERVER,
-                 os.path.join(SYS, "rawpmi.py")):
+                 os.path.join(B, "bin", "pmix_tool"), os.path.join(SYS, "rawpmi.py")):
         os.chmod(shutil.copy(path, folder), 0o755)
     return folder
 
@@ -404,6 +406,121 @@ def system_files(_, other):
     need(len(own) > 1, "a database", own)
     same(attack(other, OPEN, *own), [], "what another can open")
     same(attack(other, OPEN, s.path), [f"connected to {s.path}"], "the socket")
+
+
+# --- tools --------------------------------------------------------------------------------
+
+class Watched:
+    """A job of one user, with a folder for tools that is his, and the system's server, which knows
+    of it."""
+
+    def __init__(self, owner, *words):
+        self.mine, self.systems = f"{tmp()}/mine", f"{tmp()}/system"
+        os.mkdir(self.mine, 0o700)
+        os.chown(self.mine, owner, owner)
+        self.env = {"PMIX_SERVER_TMPDIR": self.mine, "PMIX_SYSTEM_TMPDIR": self.systems, "HOME": "/"}
+        self.server = subprocess.Popen([f"{FOLDER}/pmi2_server", "--system", "--socket", f"{tmp()}/names", "--state",
+                                        f"{tmp()}/state", *words], env=environment(new_mark(), self.env))
+        self.system_socket = wait_for(lambda: self.find(self.systems), "the system's server")
+        self.job = Job("-nameserver", f"{tmp()}/names", "-n", 2, "sleep", 1000, env=self.env,
+                       without=("XDG_RUNTIME_DIR",), **as_user(owner))
+        self.socket = wait_for(lambda: self.find(self.mine), "the job's socket")
+        self.entry = self.socket.removesuffix(".s")
+        self.name = wait_for(lambda: self.tool(0, "--system", "query", "pmix.qry.ns")[0].stdout.split('"')[1],
+                             "the system's server knows the job")
+        table = json.loads(self.tool(owner, "--json", "-p", self.job.pid, "ps")[0].stdout)
+        self.pids = [r["pid"] for r in table["jobs"][0]["ranks"]]
+
+    @staticmethod
+    def find(folder):
+        with contextlib.suppress(FileNotFoundError):
+            return next((f"{folder}/{x}" for x in os.listdir(folder) if x.endswith(".s")), None)
+
+    def tool(self, uid, *words):
+        """What pmix_tool says to that user, and what it calls."""
+        trace = tempfile.mkdtemp(dir=tmp())
+        os.chown(trace, uid, uid)
+        r = subprocess.run(["strace", "-f", "-s", "100000", "-e", "trace=file,network,read,write", "-o", f"{trace}/calls",
+                            f"{FOLDER}/pmix_tool", *map(str, words)], stdin=subprocess.DEVNULL, text=True,
+                           capture_output=True, timeout=LIMIT,
+                           env=environment("none", self.env, ("XDG_RUNTIME_DIR",)), **as_user(uid))
+        with open(f"{trace}/calls") as f:
+            return r, f.read().splitlines()
+
+    def end(self):
+        if self.job.popen.poll() is None:
+            self.job.kill(signal.SIGTERM)
+        self.job.finish()
+        self.server.terminate()
+        self.server.wait(LIMIT)
+
+
+# The tool's words.
+ASK = [lambda w: ["servers"], lambda w: ["ps"], lambda w: ["-p", w.job.pid, "ps"], lambda w: ["-j", w.name, "ps"],
+       lambda w: ["-u", f"unix:{w.socket}", "ps"], lambda w: ["-u", f"file:{w.entry}", "ps"], lambda w: ["--system", "ps"],
+       lambda w: ["--system", "proctable", w.name], lambda w: ["--system", "query", "pmix.qry.ns"],
+       lambda w: ["--system", "--json", "ps"], lambda w: ["--system", "status", w.name],
+       lambda w: ["--system", "pause", w.name], lambda w: ["-p", w.job.pid, "kill", f"{w.name}:0"]]
+
+
+@points("tools: another's learns nothing by any selector, its calls (strace) are refused or empty; the owner's and "
+        "root's do", [ROOTS, USERS])
+def tools(owner, other):
+    if not shutil.which("strace"):
+        raise Skip("strace is missing")
+    w = Watched(owner)
+    for make in ASK:
+        words = [str(x) for x in make(w)]
+        typed = " ".join(words)
+        secrets = [x for x in (w.name, w.socket, "sleep", *map(str, [w.job.pid, *w.pids])) if x not in typed]
+        r, calls = w.tool(other, *words)
+        need(r.returncode or "query" in words or "ps" in words, f"{words}: its status", r)
+        need(not any(re.search(rf"\b{re.escape(x)}\b", r.stdout + r.stderr) for x in secrets), f"{words}: it says", r, secrets)
+        if w.name in typed or w.socket in typed or w.entry in typed:
+            need(w.name not in r.stdout and "running" not in r.stdout, f"{words}: it says", r)
+        for call in calls:
+            if "execve(" in call:
+                continue
+            need(not any(re.search(rf"\b{re.escape(x)}\b", re.sub(r"^\d+ ", "", call)) for x in secrets),
+                 f"{words}: a call that tells of the job", call, secrets)
+            opened = re.search(r"\b(openat|connect|open)\(", call) and f'"{w.mine}' in call
+            need(not opened or "EACCES" in call, f"{words}: opened", call)
+            need("connect(" not in call or "EACCES" in call or w.system_socket in call, f"{words}: called", call)
+    need(all(stat(p) and stat(p)[0] == "S" for p in w.pids), "the ranks are as they were")
+    for uid in sorted({owner, 0}):
+        for make in ASK:
+            words = make(w)
+            if uid != owner and "--system" not in words and "unix:" not in str(words):
+                continue                 # root trusts no folder of a user's
+            if "kill" not in words and "pause" not in words:
+                r, _ = w.tool(uid, *words)
+                need(r.returncode == 0 and w.name in r.stdout, f"{words}: user {uid}", r)
+    theirs = f"{tmp()}/theirs"           # root sees the jobs of several users, each by its launcher
+    os.mkdir(theirs, 0o700)
+    os.chown(theirs, other, other)
+    second = Job("-nameserver", f"{tmp()}/names", "-n", 1, "sleep", 1000, without=("XDG_RUNTIME_DIR",),
+                 env=w.env | {"PMIX_SERVER_TMPDIR": theirs}, **as_user(other))
+    wait_for(lambda: len(json.loads(w.tool(0, "--system", "--json", "ps")[0].stdout)["jobs"]) == 2, "root sees both")
+    second.kill(signal.SIGTERM)
+    second.finish()
+    r, _ = w.tool(owner, *ASK[-1](w))
+    same((r.returncode, r.stderr), (0, ""), "the owner kills a rank")
+    w.end()
+
+
+@points("--public-jobs: everybody knows the jobs of all by the system's server, and cannot touch them", [ROOTS, USERS])
+def public_jobs(owner, other):
+    if not shutil.which("strace"):
+        raise Skip("strace is missing")
+    w = Watched(owner, "--public-jobs")
+    r, _ = w.tool(other, "--system", "query", "pmix.qry.ns")
+    same((r.returncode, w.name in r.stdout), (0, True), f"it is opt-in: {r}")
+    for words in ["-p", w.job.pid, "ps"], ["-u", f"unix:{w.socket}", "ps"], ["--system", "kill", f"{w.name}:0"], \
+            ["--system", "pause", w.name]:
+        r, _ = w.tool(other, *words)
+        need(r.returncode and w.name not in r.stdout, f"{words}", r)
+    need(all(stat(p) and stat(p)[0] == "S" for p in w.pids), "the ranks are as they were")
+    w.end()
 
 
 # --- traps --------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ valgrind knows no children that share their parent's memory but those of vfork, 
 are started one after the other here."""
 
 from lib import *
+from pmixlib import *
 
 VALGRIND = ["valgrind", "-q", "--leak-check=full", "--error-exitcode=99",
             "--errors-for-leak-kinds=definite,indirect,possible",
@@ -33,6 +34,32 @@ def clean(status, words):
     said = [x for x in out.stderr.decode(errors="replace").splitlines() if x.startswith("==")]
     same(said, [], "what valgrind says")
     same(out.returncode, status, f"status; stderr {out.stderr}")
+
+
+@rows([("here", []), ("of two hosts", ["-launcher", "fork", "-hosts", "a,b", "-ppn", "1"])])
+def tools(options):
+    """a launcher that tools ask, read along, give orders and leave"""
+    job = Job("-start-window", "1", "-hold", "init", *options, "-n", 2, SLURM, "ring", prefix=VALGRIND)
+    tool, other = Tool(tools_socket(job.pid, 4 * LIMIT)), Tool(tools_socket(job.pid))
+    name = results(good(tool.call("pmix-query", queries=[query("pmix.qry.ns")])))[0][2]
+    quals = [info("pmix.nspace", "STRING", name)]
+    for key in "pmix.qry.ptable", "pmix.qry.jst", "pmix.job.size", "pmix.nlist", "no.such":
+        tool.call("pmix-query", queries=[query(key, qualifiers=quals)])
+    for cmd in "pmix-capabilities", "pmix-servers", "no-such-command":
+        tool.call(cmd)
+    good(tool.call("pmix-event-register", codes=[]))
+    good(tool.call("pmix-log", data=[info("pmix.log.stderr", "STRING", "x")], directives=[info("pmix.log.tag", "BOOL", True)]))
+    for peer in tool, other:
+        good(peer.call("pmix-iof-pull", procs=[proc(name, "wildcard")], channel="6", directives=[
+            info("pmix.iof.tag", "BOOL", True), info("pmix.iof.ts", "BOOL", True)]))
+    tool.call("pmix-spawn", apps=[{"cmd": "true", "argv": ["true"], "maxprocs": 1}], infos=[info("no.such", "BOOL", True, ["required"])])
+    good(tool.call("pmix-spawn", apps=[{"cmd": "/bin/echo", "argv": ["echo", "spawned"], "maxprocs": 1}],
+                   infos=[info("pmix.fwd.stdout", "BOOL", True)]))
+    other.close()                        # while its pull is there
+    good(tool.call("pmix-job-control", targets=[proc(name, "wildcard")], directives=[info("pmix.jctrl.resume", "BOOL", True)]))
+    r = job.finish(4 * LIMIT)
+    said = [x for x in r.err.decode(errors="replace").splitlines() if x.startswith("==")]
+    same((said, r.status), ([], 0), f"what valgrind says, and the status: {r}")
 
 
 need(os.path.exists("/usr/bin/valgrind"), "valgrind")

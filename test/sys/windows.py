@@ -113,9 +113,11 @@ def quitting():
         tmux.wait_text(panes[rank], "Quit anyway")
         tmux.type(panes[rank], "y")
         job.wait_text(f"ran {rank}")
-    r = subprocess.run([PMIX_TOOL, "--pid", str(job.pid), "status"], stdout=subprocess.PIPE, text=True, timeout=LIMIT,
-                       env=environment(new_mark()))
-    need("running" in r.stdout and "held" not in r.stdout, "its state", r)
+    def state():
+        return subprocess.run([PMIX_TOOL, "--pid", str(job.pid), "status"], stdout=subprocess.PIPE, text=True, timeout=LIMIT,
+                              env=environment(new_mark())).stdout
+
+    wait_for(lambda: "running" in state() and "held" not in state(), "its state, which follows the rank")
     write_file(f"{tmp()}/go", "")
     same(job.finish().status, 0, "status")
     gone(tmux)
@@ -166,7 +168,8 @@ def users_tmux():
     need(mine.run("new-session", "-d", "-x", "100", "-y", "40", "sh").returncode == 0, "a tmux")
     try:
         sock, pane = mine.run("display-message", "-p", "#{socket_path},#{pid},0 #{pane_id}").stdout.split()
-        before = mine.run("list-panes", "-a").stdout
+        panes_now = lambda: mine.run("list-panes", "-a", "-F", "#{window_index} #{pane_id} #{pane_width}x#{pane_height}").stdout
+        before = panes_now()
         job = Job("-gdb", "0-4", "-n", 6, "sh", "-c", "echo ran $PMI_RANK",
                   env={"TMUX": sock, "TMUX_PANE": pane, "TMUX_TMPDIR": tmp()}, without=("DISPLAY",))
         _, panes = windows(job, [(r, HOST) for r in range(5)], mine)
@@ -176,7 +179,7 @@ def users_tmux():
         for p in list(panes.values())[3:]:
             mine.run("kill-pane", "-t", p)
         same(job.finish().status, 0, "status")
-        same(mine.run("list-panes", "-a").stdout, before, "panes afterwards")
+        same(panes_now(), before, "panes afterwards")
     finally:
         mine.run("kill-server")
 
@@ -221,18 +224,32 @@ def fails(options):
     gone(tmux)
 
 
-@test("the keeper of the windows is killed: the ranks go on, and nothing is left at the end")
-def keeper():
-    job = launch("-gdb", "all", "-n", 2, "sh", "-c", "echo ran $PMI_RANK")
-    windows(job, enumerate([HOST] * 2))
+@rows([(f"the keeper of the windows is killed, {w}: gdb ends, the ranks go on, and nothing is left at the end", options)
+       for w, options in (("here", []), ("two hosts", NODES))])
+def keeper(options):
+    job = launch("-gdb", "all", *options, "-n", 2, "sh", "-c", "echo ran $PMI_RANK")
+    windows(job, enumerate(["a", "b"] if options else [HOST] * 2))
     root = job.root()
     keepers = [p for p in children(job.pid) if p != root and proc_bytes(p, "cmdline") == proc_bytes(job.pid, "cmdline")]
     same(len(keepers), 1, "keepers")
     os.kill(keepers[0], signal.SIGKILL)
-    wait_for(lambda: not alive(keepers[0]), "its end")
-    Tmux("-L", f"mpiexec_lite-{job.pid}").run("kill-server")
     r = job.finish()
     same((r.status, sorted(r.lines)), (0, ["ran 0", "ran 1"]), "end")
+
+
+@rows([(f"killall -KILL mpiexec_lite, {w}: no window, no process is left", options)
+       for w, options in (("here", []), ("two hosts", NODES))])
+def killed_by_name(options):
+    job = launch("-gdb", "all", *options, "-n", 2, "sleep", 600)
+    tmux, _ = windows(job, enumerate(["a", "b"] if options else [HOST] * 2))
+    named = [p for p in left(job.mark) if proc_bytes(p, "comm") == b"mpiexec_lite\n"]
+    need(job.pid in named, "the front end has this name", named)
+    for p in named:
+        os.kill(p, signal.SIGKILL)
+    r = job.finish(clean=False)
+    same((r.status, [m for m in r.messages if "cleanup" in m]), (128 + signal.SIGKILL, []), "end")
+    nothing_left(job.mark)
+    gone(tmux)
 
 
 def without(*names):
