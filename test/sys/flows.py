@@ -101,10 +101,12 @@ SLEEP = {"cmd": "/bin/sleep", "argv": ["sleep", "600"], "maxprocs": 1}
 def too_late(options):
     for _ in range(8):                               # of which some are so soon
         job, tool = waiting(*options, "false")
+        good(tool.call("pmix-event-register", codes=[END]))
         go(tool, daemons({**SLEEP, "info": [info("pmix.dbg.dpproc", "UINT16", 4)]}))
+        tool.event("pmix-event")
+        tool.close()                                 # with which those that were in time end
         r = job.finish()
         same((r.status, [m for m in r.messages if "daemons" in m]), (1, []), "end")
-        tool.close()
 
 
 @test("R23-02: as many programs beside a job as a spawn can have, and no more; what is refused is not started")
