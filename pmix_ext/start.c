@@ -32,7 +32,13 @@ void find_program(const char *name, char *path, size_t size)
     snprintf(path, size, "%s", name);
 }
 
-static _Noreturn void become(char *const argv[], int in, int out, int errors)
+struct manner {                          /* of a start */
+    char *const *env;
+    const char  *dir;                    /* NULL: ours */
+};
+
+static _Noreturn void become(char *const argv[], const struct manner *m, int in, int out,
+                             int errors)
 {
     sigset_t none;
 
@@ -40,15 +46,16 @@ static _Noreturn void become(char *const argv[], int in, int out, int errors)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
-        dup2(errors, STDERR_FILENO) < 0)
+        dup2(errors, STDERR_FILENO) < 0 || (m->dir && chdir(m->dir) < 0))
         _exit(126);
-    execvp(argv[0], argv);
+    execvpe(argv[0], argv, m->env);
     _exit(127);
 }
 
 /* The grandchild is nobody's to reap: this may be a library of a program that counts its
  * children. */
-pid_t find_start(char *const argv[], int in, int out, int errors, struct err *e)
+static pid_t start_so(char *const argv[], const struct manner *m, int in, int out, int errors,
+                      struct err *e)
 {
     pid_t pid, child = -1;
     int ends[2], status;
@@ -59,7 +66,7 @@ pid_t find_start(char *const argv[], int in, int out, int errors, struct err *e)
     if (pid == 0) {
         child = fork();
         if (child == 0)
-            become(argv, in, out, errors);
+            become(argv, m, in, out, errors);
         _exit(child < 0 || write(ends[1], &child, sizeof child) != sizeof child);
     }
     close(ends[1]);
@@ -69,6 +76,11 @@ pid_t find_start(char *const argv[], int in, int out, int errors, struct err *e)
         child = err_set(e, ERR_OTHER, "cannot start %.80s", argv[0]);
     close(ends[0]);
     return child;
+}
+
+pid_t find_start(char *const argv[], int in, int out, int errors, struct err *e)
+{
+    return start_so(argv, &(struct manner){ .env = environ }, in, out, errors, e);
 }
 
 /* --- the words of a launcher ------------------------------------------- */
@@ -217,11 +229,12 @@ static bool is_off(const pmix_info_t *infos, size_t n, const char *key)
     return false;
 }
 
-static pid_t start_words(char **words, const pmix_info_t *infos, size_t n, struct err *e)
+static pid_t start_words(char **words, const struct manner *m, const pmix_info_t *infos, size_t n,
+                         struct err *e)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    pid_t pid = find_start(words, null, is_off(infos, n, PMIX_FWD_STDOUT) ? null : STDOUT_FILENO,
-                           is_off(infos, n, PMIX_FWD_STDERR) ? null : STDERR_FILENO, e);
+    pid_t pid = start_so(words, m, null, is_off(infos, n, PMIX_FWD_STDOUT) ? null : STDOUT_FILENO,
+                         is_off(infos, n, PMIX_FWD_STDERR) ? null : STDERR_FILENO, e);
 
     if (null >= 0)
         close(null);
@@ -247,70 +260,76 @@ static pmix_status_t await(pid_t pid, struct found *f, struct err *e)
 
 /* --- a launcher of the caller's ---------------------------------------- */
 
-/* The words begin with those of env(1), which makes its environment and becomes it. */
-static void add_variable(char ***words, const char *name, const char *value)
+static void unset_in(char ***env, const char *name)
 {
-    struct buf text = BUF_INIT;
+    size_t n = strlen(name), to = 0;
 
-    buf_printf(&text, "%s=%s", name, value ? value : "");
-    if (!text.failed)
-        add(words, buf_bytes(&text));
-    buf_clear(&text);
+    for (size_t i = 0; (*env)[i]; i++)
+        if (!strncmp((*env)[i], name, n) && (*env)[i][n] == '=')
+            free((*env)[i]);
+        else
+            (*env)[to++] = (*env)[i];
+    (*env)[to] = NULL;
 }
 
-static void add_unset(char ***words, const pmix_info_t *infos, size_t n)
+static void change(char ***env, const pmix_info_t *infos, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        if (PMIX_CHECK_KEY(&infos[i], PMIX_UNSET_ENVAR) && infos[i].value.type == PMIX_STRING) {
-            add(words, "-u");
-            add(words, infos[i].value.data.string);
-        }
+    for (size_t i = 0; i < n; i++) {
+        const pmix_value_t *v = &infos[i].value;
+
+        if (PMIX_CHECK_KEY(&infos[i], PMIX_UNSET_ENVAR) && v->type == PMIX_STRING)
+            unset_in(env, v->data.string);
+        else if (PMIX_CHECK_KEY(&infos[i], PMIX_SET_ENVAR) && v->type == PMIX_ENVAR)
+            PMIx_Setenv(v->data.envar.envar, v->data.envar.value, true, env);
+    }
 }
 
-static void add_set(char ***words, const pmix_info_t *infos, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (PMIX_CHECK_KEY(&infos[i], PMIX_SET_ENVAR) && infos[i].value.type == PMIX_ENVAR)
-            add_variable(words, infos[i].value.data.envar.envar,
-                         infos[i].value.data.envar.value);
-}
-
-static bool has_uri(char *const *words)
+static bool has_uri(char *const *env)
 {
     static const char name[] = PMIX_LAUNCHER_RNDZ_URI "=";
 
-    while (*words && strncmp(*words, name, sizeof name - 1))
-        words++;
-    return *words;
+    while (env && *env && strncmp(*env, name, sizeof name - 1))
+        env++;
+    return env && *env;
 }
 
-/* env's options have to come before its variables. */
-static void add_program(char ***words, const pmix_info_t *infos, size_t ninfo,
-                        const pmix_app_t *app, struct find_program *p)
+/* Ours, with what is wanted; to be freed.  A URI of somebody else's in ours is not for it. */
+static char **make_env(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *app,
+                       struct find_program *p)
 {
-    add(words, "env");
-    if (app->cwd) {
-        add(words, "-C");
-        add(words, app->cwd);
+    char **env = PMIx_Argv_copy(environ);
+
+    if (!env)
+        return NULL;
+    unset_in(&env, PMIX_LAUNCHER_RNDZ_URI);
+    change(&env, infos, ninfo);
+    change(&env, app->info, app->ninfo);
+    for (char **var = app->env; var && *var; var++) {
+        char *name = strndup(*var, strcspn(*var, "="));
+
+        if (name)
+            PMIx_Setenv(name, strchr(*var, '=') + 1, true, &env);
+        free(name);
     }
-    add_unset(words, infos, ninfo);
-    add_unset(words, app->info, app->ninfo);
-    add_set(words, infos, ninfo);
-    add_set(words, app->info, app->ninfo);
-    for (char **var = app->env; var && *var; var++)
-        add(words, *var);
-    if (p->uri && *words && !has_uri(*words))
-        add_variable(words, PMIX_LAUNCHER_RNDZ_URI, p->own);
-    p->uri = *words && has_uri(*words);
-    add(words, app->cmd);
-    for (char **word = app->argv && *app->argv ? app->argv + 1 : NULL; word && *word; word++)
-        add(words, *word);
+    if (p->uri && !has_uri(env))
+        PMIx_Setenv(PMIX_LAUNCHER_RNDZ_URI, p->own, true, &env);
+    p->uri = has_uri(env);
+    return env;
 }
 
-/* env(1) would take a word without a name for an option of its own, or for the program. */
+static char **make_argv(const pmix_app_t *app)
+{
+    char **words = NULL;
+
+    add(&words, app->cmd);
+    for (char **word = app->argv && *app->argv ? app->argv + 1 : NULL; word && *word; word++)
+        add(&words, *word);
+    return words;
+}
+
 static bool are_variables(char *const *env)
 {
-    while (env && *env && **env != '-' && **env != '=' && strchr(*env, '='))
+    while (env && *env && **env != '=' && strchr(*env, '='))
         env++;
     return !env || !*env;
 }
@@ -318,11 +337,11 @@ static bool are_variables(char *const *env)
 pmix_status_t find_start_program(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
                                  size_t napps, struct find_program *p, struct err *e)
 {
-    char **words = NULL;
-    pmix_status_t rc;
+    struct manner manner = { 0 };
+    char **words, **env;
 
     p->f = (struct found){ .fd = -1 };
-    if (napps != 1 || !apps->cmd || !*apps->cmd || strchr(apps->cmd, '=') || apps->maxprocs > 1) {
+    if (napps != 1 || !apps->cmd || !*apps->cmd || apps->maxprocs > 1) {
         err_set(e, ERR_INVALID_ARG, "%s: want one app of one process", PMIX_SPAWN_TOOL);
         return PMIX_ERR_BAD_PARAM;
     }
@@ -330,12 +349,14 @@ pmix_status_t find_start_program(const pmix_info_t *infos, size_t ninfo, const p
         err_set(e, ERR_INVALID_ARG, "%s: env: want NAME=VALUE", PMIX_SPAWN_TOOL);
         return PMIX_ERR_BAD_PARAM;
     }
-    add_program(&words, infos, ninfo, apps, p);
-    p->pid = words ? start_words(words, infos, ninfo, e) : -1;
+    words = make_argv(apps);
+    env = make_env(infos, ninfo, apps, p);
+    manner = (struct manner){ .env = env, .dir = apps->cwd };
+    p->pid = words && env ? start_words(words, &manner, infos, ninfo, e) : -1;
     PMIX_ARGV_FREE(words);
-    rc = p->pid <= 0 ? PMIX_ERR_JOB_FAILED_TO_LAUNCH
-         : p->uri    ? PMIX_SUCCESS : await(p->pid, &p->f, e);
-    return rc;
+    PMIX_ARGV_FREE(env);
+    return p->pid <= 0 ? PMIX_ERR_JOB_FAILED_TO_LAUNCH
+           : p->uri    ? PMIX_SUCCESS : await(p->pid, &p->f, e);
 }
 
 /* --- one of ours ------------------------------------------------------- */
@@ -343,21 +364,21 @@ pmix_status_t find_start_program(const pmix_info_t *infos, size_t ninfo, const p
 pmix_status_t find_start_launcher(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
                                   size_t napps, struct find_program *p, struct err *e)
 {
-    char **words = NULL;
+    char **words = NULL, **env = PMIx_Argv_copy(environ);
     pmix_status_t rc;
 
     p->f = (struct found){ .fd = -1 };
-    if (p->uri) {
-        add(&words, "env");
-        add_variable(&words, PMIX_LAUNCHER_RNDZ_URI, p->own);
-    }
-    rc = apps && napps ? make_words(infos, ninfo, apps, napps, !p->uri, &words, e)
-                       : PMIX_ERR_BAD_PARAM;
+    if (env && p->uri)
+        PMIx_Setenv(PMIX_LAUNCHER_RNDZ_URI, p->own, true, &env);
+    rc = !env ? PMIX_ERR_NOMEM
+         : apps && napps ? make_words(infos, ninfo, apps, napps, !p->uri, &words, e)
+                         : PMIX_ERR_BAD_PARAM;
     if (rc == PMIX_SUCCESS) {
-        p->pid = start_words(words, infos, ninfo, e);
+        p->pid = start_words(words, &(struct manner){ .env = env }, infos, ninfo, e);
         rc = p->pid <= 0 ? PMIX_ERR_JOB_FAILED_TO_LAUNCH
              : p->uri    ? PMIX_SUCCESS : await(p->pid, &p->f, e);
     }
     PMIX_ARGV_FREE(words);
+    PMIX_ARGV_FREE(env);
     return rc;
 }
