@@ -70,13 +70,13 @@ static int spawn(char **argv)
     char one[] = "true", *no_words[] = { one, NULL };
     pmix_app_t apps[2] = { { .cmd = argv[0], .argv = argv, .maxprocs = 2 },
                            { .cmd = one, .argv = no_words, .maxprocs = 1 } };
-    struct found found;
+    struct find_program p = { .uri = false };
     struct err e = { 0 };
-    pmix_status_t rc = find_start_launcher(NULL, 0, apps, 2, &found, &e);
+    pmix_status_t rc = find_start_launcher(NULL, 0, apps, 2, &p, &e);
 
     fprintf(stderr, "%s\n", PMIx_Error_string(rc));
     if (rc == PMIX_SUCCESS)
-        fprintf(stderr, "%s %d %s\n", found.at.nspace, (int)found.at.pid, found.at.socket);
+        fprintf(stderr, "%s %d %s\n", p.f.at.nspace, (int)p.f.at.pid, p.f.at.socket);
     else
         fprintf(stderr, "%s\n", e.text);
     return rc != PMIX_SUCCESS;

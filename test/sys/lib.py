@@ -153,8 +153,8 @@ def prog(name):
         libs = ["-lpmi2"] if name.startswith("slurm_") else []
         if name.startswith("preload_"):
             libs = ["-shared", "-fPIC", "-ldl"]
-        subprocess.run([cc, "-O1", "-g", "-Wall", "-Wextra", "-D_GNU_SOURCE", source,
-                        "-o", out + ".new"] + libs, check=True, stdout=subprocess.PIPE,
+        subprocess.run([cc, "-O1", "-g", "-Wall", "-Wextra", "-Werror=incompatible-pointer-types",
+                        "-D_GNU_SOURCE", source, "-o", out + ".new"] + libs, check=True, stdout=subprocess.PIPE,
                        stderr=subprocess.STDOUT)
         os.rename(out + ".new", out)
     return out
