@@ -483,7 +483,8 @@ const struct option opts_table[] = {
       .help = "Start a tool, which starts the launcher: CMD mpiexec_lite ...",
       .more = "CMD may have arguments, separated by blanks.  Behind them come the launcher and its "
               "other words.  PMIX_LAUNCHER_PAUSE_FOR_TOOL is set, so that the launcher starts nothing "
-              "before the tool lets it go on.  Debuggers that know MPIR do not wait for that." },
+              "before the tool lets it go on; where CMD ends without that, so does the launcher.  "
+              "Debuggers that know MPIR do not wait for that." },
     { .names = { "debug" }, .arg = "[=gdb[:RANKS]|=CMD]", .section = SECTION_INFO,
       .set = opts_set_debug, .flags = OPTION_REPEAT, .value = 1,
       .help = "With a value -gdb RANKS (all, without them) or -tool CMD; without one the same as "

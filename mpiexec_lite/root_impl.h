@@ -144,11 +144,13 @@ struct root {
         bool  pause;             /* PMIX_LAUNCHER_PAUSE_FOR_TOOL */
         char *uri, *file;        /* owned: PMIX_LAUNCHER_RNDZ_URI, _FILE; NULL: not said */
         bool  left;              /* our entry is in that file */
+        pid_t starter;           /* of -tool, or 0 */
     }                 meeting;
     struct strlist   *plain_envs;        /* owned: of the main job, before a tool's directives, for
                                             what tools start; NULL: there were none */
     bool              paused;            /* nothing is started before a tool says so, */
     ev_timer          patience;          /* which it has so long for */
+    ev_io             on_starter;        /* and no longer than the starter lives: its pidfd, or -1 */
     struct survey    *processes;         /* owned: of the main job, for debuggers; or NULL */
     ev_timer          list_processes;    /* it is to be made */
     struct spawn     *daemons_asked;     /* programs of a debugger, one a host; NULL: none */

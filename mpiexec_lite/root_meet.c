@@ -4,11 +4,13 @@
  *     PMIX_LAUNCHER_RNDZ_FILE        the launcher's entry goes into this file as well
  *     PMIX_LAUNCHER_RNDZ_URI         the tool listens there: the launcher calls it, and waits
  *     PMIX_LAUNCHER_PAUSE_FOR_TOOL   the launcher waits to be called (root_pause.c)
+ *     TOOL_START_PID                 with that, of -tool: it waits while this process lives
  *
  * Who calls makes the connection and nothing else: the tool asks, and the launcher answers, as
  * on all others.  The variables are for this process alone, and go no further. */
 #include "mpiexec_lite/root_impl.h"
 
+#include "mpiexec_lite/tool_start.h"
 #include "mpiexec_lite/tools.h"
 #include "pmix_ext/pmix_ext_keys.h"
 
@@ -43,6 +45,9 @@ int root_meet_init(struct root *r, struct err *e)
     /* A debugger that knows MPIR stops us by that. */
     m->pause = pause && strcmp(pause, "0") && !r->plan->debugged;
     unsetenv(PMIX_LAUNCHER_PAUSE_FOR_TOOL);
+    if (m->pause && said(TOOL_START_PID))
+        m->starter = (pid_t)strtol(said(TOOL_START_PID), NULL, 10);
+    unsetenv(TOOL_START_PID);
     return keep(&m->file, PMIX_LAUNCHER_RNDZ_FILE, e) < 0 ||
            keep(&m->uri, PMIX_LAUNCHER_RNDZ_URI, e) < 0 ? -1 : 0;
 }

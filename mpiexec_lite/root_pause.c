@@ -5,8 +5,8 @@
  * happen.  The event PMIX_DEBUGGER_RELEASE lets it go on; directives that come with that, or
  * before, are about the job: where its ranks wait, their environment, what becomes them in place
  * of their program.  The tool that was called, or has given directives, is what the launcher
- * waits for: when it goes, the launcher ends.  One that does not come strands it for
- * -tool-timeout seconds at most.  A debugger that knows MPIR has us stop by itself. */
+ * waits for: when it goes, the launcher ends; so it does when what -tool has started ends.  One
+ * that does not come strands it for -tool-timeout seconds at most.  A debugger that knows MPIR has us stop by itself. */
 #include "mpiexec_lite/root_impl.h"
 
 #include "mpiexec_lite/hold.h"
@@ -17,6 +17,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 void root_pause_failed(struct root *r, const char *why)
 {
@@ -46,6 +48,24 @@ void root_pause_lost(void *host)
         root_pause_failed(r, "the tool that the launcher waits for has gone");
 }
 
+static void on_starter(struct ev_loop *loop, ev_io *w, int revents)
+{
+    (void)loop;
+    (void)revents;
+    root_pause_lost(w->data);
+}
+
+/* A kernel without pidfds leaves it to -tool-timeout. */
+static void watch_starter(struct root *r)
+{
+    int fd = r->meeting.starter > 0 ? (int)syscall(SYS_pidfd_open, r->meeting.starter, 0) : -1;
+
+    ev_io_init(&r->on_starter, on_starter, fd, EV_READ);
+    r->on_starter.data = r;
+    if (fd >= 0)
+        ev_io_start(r->loop, &r->on_starter);
+}
+
 bool root_pause_begin(struct root *r)
 {
     if (!root_meet_waits(r))
@@ -55,6 +75,7 @@ bool root_pause_begin(struct root *r)
     r->patience.data = r;
     if (r->plan->tool_timeout > 0)
         ev_timer_start(r->loop, &r->patience);
+    watch_starter(r);
     root_say(r, 1, "waiting for a tool to let the launcher go on");
     ext_launcher_ready(r->ext);
     return true;
@@ -62,8 +83,12 @@ bool root_pause_begin(struct root *r)
 
 void root_pause_end(struct root *r)
 {
-    if (r->paused)
-        ev_timer_stop(r->loop, &r->patience);
+    if (!r->paused)
+        return;
+    ev_timer_stop(r->loop, &r->patience);
+    ev_io_stop(r->loop, &r->on_starter);
+    if (r->on_starter.fd >= 0)
+        close(r->on_starter.fd);
     r->paused = false;
 }
 

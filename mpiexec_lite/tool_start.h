@@ -5,6 +5,10 @@
 
 #include "mpiexec_lite/plan.h"
 
+/* The variable that tells the launcher the tool's pid: it waits for no other, and no longer than
+ * that lives. */
+#define TOOL_START_PID "PMIX_LITE_TOOL_PID"
+
 /* p->tool, its words, the launcher, and what else argv has.  It returns only with -1 and e. */
 int tool_start(const struct plan *p, char *const *argv, struct err *e);
 

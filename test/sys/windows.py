@@ -308,6 +308,19 @@ def tool(words, options):
     same((r.status, sorted(r.lines)), (0, ["[0] -tool {} arg a  b", "[1] -tool {} arg a  b", "arg 1"]), r)
 
 
+@rows([(f"-tool: a tool that {what} without letting the launcher go on takes it along, {w}", last, options)
+       for what, last in (("ends", "exit 0"), ("is killed", "kill -9 $$"))
+       for w, options in (("here", []), ("on two nodes", NODES))])
+def tool_goes(last, options):
+    write_file(f"{tmp()}/tool", f'#!/bin/sh\n"$@" &\nuntil {PMIX_TOOL} --pid $! ps; do :; done\n{last}\n', 0o755)
+    mark = new_mark()
+    subprocess.run([LAUNCHER, "-tool", f"{tmp()}/tool", *options, "-n", "2", "touch", f"{tmp()}/ran"], timeout=LIMIT,
+                   env=environment(mark, FORK), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
+    wait_for(lambda: not left(mark), "the launcher ends")
+    need(not os.path.exists(f"{tmp()}/ran"), "nothing has run")
+
+
 @test("-tool and a debugger that knows MPIR: gdb starts the launcher, and it does not wait for anybody else")
 def mpir():
     write_file(f"{tmp()}/gdb", "set breakpoint pending on\nset confirm off\nbreak main\nrun\n"
