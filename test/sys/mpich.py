@@ -154,9 +154,12 @@ def wdir():
 def banner(how):
     words = ["-n", 2, "sh", "-c", f"ulimit -c 0; [ $PMI_RANK = 0 ] || {{ {how}; }}"]
     ours = run("-hydra-banner", *words)
-    theirs = subprocess.run(["mpiexec.mpich", *map(str, words)], stdin=subprocess.DEVNULL,
-                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=60)
-    hydra = re.sub(r"PID \d+", "PID N", theirs.stdout.decode()).split("This typically")[0]
+    for _ in range(5):                   # Hydra loses it now and then
+        theirs = subprocess.run(["mpiexec.mpich", *map(str, words)], stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=60).stdout
+        if theirs or how == "exit 0":
+            break
+    hydra = re.sub(r"PID \d+", "PID N", theirs.decode()).split("This typically")[0]
     same(re.sub(r"PID \d+", "PID N", ours.out.decode()), hydra, "on stdout")
     same(run(*words).out, b"", "without it nothing")
 
