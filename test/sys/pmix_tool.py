@@ -40,7 +40,7 @@ def call(*words, status=0, env=None, **more):
 
 def ask(job, *words, **more):
     """stdout of pmix_tool, told which server."""
-    tools_socket(job.pid)
+    await_entry(job)
     return call("--pid", job.pid, *words, **more)[0]
 
 
@@ -58,7 +58,7 @@ class Follower:
 
     def __init__(self, job, *words):
         if job:
-            tools_socket(job.pid)
+            await_entry(job)
             words = ("--pid", job.pid, *words)
         self.out, self.err = (open(f"{tmp()}/follow{len(os.listdir(tmp()))}{x}", "w+b")
                               for x in "oe")
@@ -216,7 +216,7 @@ def top(options):
 @test("top on a terminal draws over itself, and SIGINT ends it with 0")
 def top_terminal():
     job, end = waiting([])
-    tools_socket(job.pid)
+    await_entry(job)
     t = Terminal([TOOL, "-p", job.pid, "top", "-d", "0.1"])
     at = t.wait_text("RSS MiB")
     t.wait_text("\033[H", at)
@@ -261,7 +261,7 @@ def log_files():
 @test("what the server says goes with the name of its status")
 def words():
     job = Job("-n", "2", "sleep", "100")
-    tools_socket(job.pid)
+    await_entry(job)
     for command, text in (
             (["signal", "TERM", "nosuch"], "(PMIX_ERR_NOT_FOUND, -46): targets[0]: there is no job"),
             (["signal", "TERM", ":7"], "has no rank 7"),
@@ -444,7 +444,7 @@ def ps_all_bounded():
 @test("spawn: the first rank reads what comes, a megabyte of it, and its end")
 def spawn_stdin():
     job, end = waiting([])
-    tools_socket(job.pid)
+    await_entry(job)
     data = os.urandom(1 << 20)
     r = subprocess.run([TOOL, "-p", str(job.pid), "spawn", "-n", "2", "--raw", "sh", "-c",
                         "if [ $PMI_RANK = 0 ]; then cat; fi"], input=data, timeout=LIMIT,
@@ -552,7 +552,7 @@ def wrong_query():
 @test("output that cannot be written is an error, and no other descriptor gets it")
 def full():
     job, end = waiting([])
-    tools_socket(job.pid)
+    await_entry(job)
     for words in ["ps"], ["ps", "--json"], ["--help"], ["servers"], ["top", "-b", "-n", "1"]:
         with open("/dev/full", "wb") as f:
             _, err = call("-p", job.pid, *words, status=FAILED, stdout=f)

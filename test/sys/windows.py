@@ -7,7 +7,7 @@ import re
 import signal
 
 from lib import *
-from pmixlib import tools_socket
+from pmixlib import await_entry
 
 NODES = ["-launcher", "fork", "-hosts", "a,b", "-ppn", "1"]
 FORK = {"HYDRA_LAUNCHER_AUTOFORK": "0"}
@@ -107,7 +107,7 @@ def quitting():
     tmux, panes = windows(job, [(0, HOST), (2, HOST)])
     job.wait_text("ran 1")
     same(job.text(), b"ran 1\n", "the others are held")
-    tools_socket(job.pid)
+    await_entry(job)
     for rank in (2, 0):
         tmux.type(panes[rank], "quit")
         tmux.wait_text(panes[rank], "Quit anyway")
