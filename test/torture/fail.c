@@ -79,13 +79,21 @@ static void *real(const char *name, void **held)
     return *held;
 }
 
-HOLD(malloc) HOLD(calloc) HOLD(realloc) HOLD(free) HOLD(read) HOLD(recv) HOLD(write)
-HOLD(send) HOLD(fork) HOLD(vfork) HOLD(socket) HOLD(socketpair) HOLD(pipe2) HOLD(open)
-HOLD(opendir) HOLD(fopen) HOLD(epoll_create1) HOLD(epoll_create) HOLD(epoll_ctl)
-HOLD(epoll_wait) HOLD(signalfd) HOLD(fcntl) HOLD(dup2) HOLD(execve) HOLD(setpgid)
-HOLD(prctl) HOLD(setsid) HOLD(poll) HOLD(accept4) HOLD(bind) HOLD(listen) HOLD(stat)
-HOLD(fstat) HOLD(access) HOLD(getrandom) HOLD(ftruncate) HOLD(waitpid) HOLD(setrlimit)
-HOLD(getcwd) HOLD(chdir)
+#define CALLS(X) \
+    X(malloc) X(calloc) X(realloc) X(free) X(read) X(recv) X(write) X(send) X(fork) X(vfork) \
+    X(socket) X(socketpair) X(pipe2) X(open) X(opendir) X(fopen) X(epoll_create1) \
+    X(epoll_create) X(epoll_ctl) X(epoll_wait) X(signalfd) X(fcntl) X(dup2) X(execve) X(setpgid) \
+    X(prctl) X(setsid) X(poll) X(accept4) X(bind) X(listen) X(stat) X(fstat) X(access) \
+    X(getrandom) X(ftruncate) X(waitpid) X(setrlimit) X(getcwd) X(chdir)
+CALLS(HOLD)
+
+/* All of them before there is a child: children between vfork and exec share this memory
+ * and its thread's name, so two of them in dlsym at a time would spoil its lock. */
+static void resolve_all(void)
+{
+#define RESOLVE(name) (void)REAL(name);
+    CALLS(RESOLVE)
+}
 
 /* --- what happens to a call -------------------------------------------- */
 
@@ -637,6 +645,7 @@ static void start(void)
     close(fd);
     if (s == MAP_FAILED)
         return;
+    resolve_all();
     dice = s->seed * 0x9E3779B97F4A7C15u + 1;
     shared = s;
 }
