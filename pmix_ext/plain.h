@@ -61,6 +61,29 @@ static inline const char *plain_end(const char *p, const char *end, uint64_t *se
     return p;
 }
 
+typedef signed char plain_chars __attribute__((vector_size(16)));
+typedef uint64_t plain_words __attribute__((vector_size(16)));
+
+/* The first byte from p on that is not plain, or not ASCII, which as a char is negative; or
+ * end.  Sixteen bytes at a time. */
+static inline const char *plain_ascii_end(const char *p, const char *end)
+{
+    plain_chars c;
+    plain_words ends;
+
+    for (; end - p >= 16; p += 16) {
+        memcpy(&c, p, 16);
+        ends = (plain_words)((c < ' ') | (c == '"') | (c == '\\'));
+        if (ends[0])
+            return p + __builtin_ctzll(le64toh(ends[0])) / 8;
+        if (ends[1])
+            return p + 8 + __builtin_ctzll(le64toh(ends[1])) / 8;
+    }
+    while (p < end && (signed char)*p >= ' ' && *p != '"' && *p != '\\')
+        p++;
+    return p;
+}
+
 /* Of what plain_end has seen: is it ASCII? */
 static inline bool plain_is_ascii(uint64_t seen)
 {

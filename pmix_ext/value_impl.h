@@ -111,8 +111,11 @@ struct plain {
 /* The largest number of a type that is written as digits. */
 static inline uint64_t plain_most(enum form form, size_t size)
 {
-    return form == FORM_RANK ? PMIX_RANK_VALID - 1
-                             : (uint64_t)INT64_MAX >> (64 - 8 * size - (form == FORM_UINT && size < 8));
+    unsigned unused = 64 - 8 * (unsigned)size;
+
+    if (form == FORM_RANK)
+        return PMIX_RANK_VALID - 1;
+    return (uint64_t)INT64_MAX >> (form == FORM_UINT && unused ? unused - 1 : unused);
 }
 
 /* How a type is laid out; NULL: it is no such record.  Constant, thread-safe. */

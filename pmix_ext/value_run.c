@@ -49,13 +49,12 @@ static inline const char *read_text(enum form form, size_t size, char *to, const
 {
     bool own = form == FORM_STRING;
     const char *text = p;
-    uint64_t seen = 0;
     size_t len;
     char *copy;
 
-    p = plain_end(text, end, &seen);
+    p = plain_ascii_end(text, end);
     len = (size_t)(p - text);
-    if (!plain_is_ascii(seen) || (!own && len >= size))
+    if (!own && len >= size)
         return NULL;
     copy = own ? malloc(len + 1) : to;
     if (!copy)

@@ -409,9 +409,10 @@ static void figure_table(int ranks)
     kept_used = cpu();
     kept = copy_time(table, true);
     kept_used = cpu() - kept_used;
-    printf("table=%.1f copy=%.1f kept=%.1f tool_cpu=%.1f server_cpu=%.1f copy_cpu=%.1f kept_cpu=%.1f "
-           "bytes=%zu tool_kib=%ld table_kib=%zu server_kib=%ld\n", took, copied, kept, tool_used,
-           server_used, copy_used, kept_used, t->bytes, before, table / 1024, theirs);
+    printf("table=%.1f copy=%.1f kept=%.1f tool_cpu=%.1f server_cpu=%.1f copy_cpu=%.1f "
+           "kept_cpu=%.1f bytes=%zu tool_kib=%ld table_kib=%zu server_kib=%ld\n", took, copied,
+           kept, tool_used, server_used, copy_used, kept_used, t->bytes, before, table / 1024,
+           theirs);
     framer_clear(&t->framer);
     free(t);
 }

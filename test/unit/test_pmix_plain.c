@@ -35,6 +35,7 @@ static void check_run(const char *text, size_t n, size_t at)
     assert_non_null(to);
     assert_int_equal(plain_end(from, from + n, &seen) - from, run);
     assert_int_equal(plain_is_ascii(seen), run <= at || c < 0x80);
+    assert_int_equal(plain_ascii_end(from, from + n) - from, c < 0x80 ? run : at);
     assert_int_equal(plain_copy(to, from, n), is_plain(c) && c < 0x80);
     if (is_plain(c) && c < 0x80)
         assert_memory_equal(to, from, n);

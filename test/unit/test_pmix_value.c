@@ -475,7 +475,8 @@ static void test_long_numbers(void **state)
         char text[400];
 
         net.num_bytes_recvd = numbers[i];
-        snprintf(text, sizeof text, "{\"net_interface\":\"eth0\",\"num_bytes_recvd\":%s%" PRIu64 "%s,"
+        snprintf(text, sizeof text,
+                 "{\"net_interface\":\"eth0\",\"num_bytes_recvd\":%s%" PRIu64 "%s,"
                  "\"num_packets_recvd\":0,\"num_recv_errs\":0,\"num_bytes_sent\":0,"
                  "\"num_packets_sent\":0,\"num_send_errs\":0}", quote, numbers[i], quote);
         written_as(PMIX_NET_STATS, &net, text);
