@@ -106,6 +106,8 @@ struct plain {
     const struct type *type;
     struct step steps[PLAIN_STEPS + 1];
     size_t n;
+    size_t most;             /* bytes of its JSON, text being no longer than a number, and as
+                                many more as are copied in vain with what is before the end */
 };
 
 /* The largest number of a type that is written as digits. */

@@ -13,7 +13,7 @@ enum { RECORDS = 16 };                   /* types that are such records */
 /* --- the layouts: written once, in build_all -------------------------------------- */
 
 static struct plain plains[RECORDS];
-static const struct plain *plain_by_type[UINT8_MAX];
+static const struct plain *plain_by_type[PMIX_DATA_TYPE_MAX];
 static pthread_once_t built = PTHREAD_ONCE_INIT;
 
 /* More text before the scalar that is next. */
@@ -25,6 +25,7 @@ static bool add_text(struct plain *p, const char *text, size_t n)
         return false;
     memcpy(s->text + s->length, text, n);
     s->length += n;
+    p->most += n;
     return true;
 }
 
@@ -38,7 +39,8 @@ static bool add_scalar(struct plain *p, const struct type *t, size_t offset)
     s->form = t->form;
     s->size = t->size;
     s->offset = offset;
-    s->most = plain_most(t->form, t->size);
+    s->most = quoted ? 0 : plain_most(t->form, t->size);
+    p->most += PLAIN_NUMBER;
     p->n++;
     return !quoted || add_text(p, "\"", 1);
 }
@@ -78,9 +80,9 @@ static void build_all(void)
 {
     size_t n = 0;
 
-    for (unsigned i = 0; i < UINT8_MAX; i++) {
-        const struct type *t = type_of((pmix_data_type_t)i);
-        struct plain p = { .type = t };
+    for (pmix_data_type_t i = 0; i < PMIX_DATA_TYPE_MAX; i++) {
+        const struct type *t = type_of(i);
+        struct plain p = { .type = t, .most = PLAIN_TEXT };
 
         if (t && !t->local && t->form == FORM_RECORD && n < RECORDS && add_record(&p, t, 0)) {
             plains[n] = p;
@@ -94,7 +96,7 @@ const struct plain *plain_of(const struct type *t)
     pmix_data_type_t number = type_number(t);
 
     pthread_once(&built, build_all);
-    return number < UINT8_MAX && type_of(number) == t ? plain_by_type[number] : NULL;
+    return type_of(number) == t ? plain_by_type[number] : NULL;
 }
 
 /* --- to JSON ---------------------------------------------------------------------- */
@@ -115,10 +117,9 @@ static char *put_number(const struct step *s, const void *from, char *to)
     return to + plain_write(to, n);
 }
 
-/* What of a record is not text takes at most MOST bytes.  There is room for so many. */
-enum { MOST = (PLAIN_STEPS + 1) * (PLAIN_TEXT + PLAIN_NUMBER) };
-
-static char *put_text(const struct step *s, const void *from, struct buf *b, char *to)
+/* Text, behind which there is room for what else there may be. */
+static char *put_text(const struct plain *p, const struct step *s, const void *from,
+                      struct buf *b, char *to)
 {
     const char *text = s->form == FORM_STRING ? load_pointer(from) : from;
     size_t most = s->form == FORM_STRING ? VALUE_TEXT : s->size - 1, n;
@@ -128,7 +129,7 @@ static char *put_text(const struct step *s, const void *from, struct buf *b, cha
         return NULL;
     if (n > PLAIN_NUMBER) {
         buf_commit(b, (size_t)(to - buf_bytes(b)) - b->len);
-        to = buf_room(b, n + MOST);
+        to = buf_room(b, n + p->most);
     }
     return to && plain_copy(to, text, n) ? to + n : NULL;
 }
@@ -136,7 +137,7 @@ static char *put_text(const struct step *s, const void *from, struct buf *b, cha
 bool put_plain(const struct plain *p, const void *record, struct buf *b)
 {
     size_t before = b->len;
-    char *to = buf_room(b, MOST);
+    char *to = buf_room(b, p->most);
 
     for (const struct step *s = p->steps; to; s++) {
         const void *from = (const char *)record + s->offset;
@@ -147,7 +148,7 @@ bool put_plain(const struct plain *p, const void *record, struct buf *b)
             buf_commit(b, (size_t)(to - buf_bytes(b)) - b->len);
             return true;
         }
-        to = s->form == FORM_STRING || s->form == FORM_CHARS ? put_text(s, from, b, to)
+        to = s->form == FORM_STRING || s->form == FORM_CHARS ? put_text(p, s, from, b, to)
                                                              : put_number(s, from, to);
     }
     buf_cut(b, before);
