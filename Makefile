@@ -243,7 +243,7 @@ layers:
 SAN = -fsanitize=address,undefined -fno-sanitize-recover=all
 asan: test-deps
 	@ASAN_OPTIONS=disable_coredump=0 $(MAKE) --no-print-directory B=build/asan HARDEN= \
-	    CFLAGS='-O1 -g -fno-omit-frame-pointer $(SAN)' check-only
+	    CFLAGS='-O1 -g -fno-omit-frame-pointer -DAT_EXIT $(SAN)' check-only
 
 SECS ?= 60
 FUZZ_FLAGS = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined,fuzzer-no-link
@@ -263,7 +263,7 @@ fuzz:
 cover: test-deps
 	@find build/cover -name '*.gcda' -delete 2>/dev/null || true
 	@$(MAKE) --no-print-directory B=build/cover HARDEN= CHECKS=test/differential/quick \
-	    CFLAGS='-O0 -g --coverage -fprofile-update=atomic' check-only
+	    CFLAGS='-O0 -g -DAT_EXIT --coverage -fprofile-update=atomic' check-only
 	@gcovr -r . --object-directory build/cover -f 'wire/.*' -f 'pmi2/.*' -f 'pmix_ext/.*' \
 	    -f 'mpiexec_lite/.*' -s
 
