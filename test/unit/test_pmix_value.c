@@ -362,6 +362,8 @@ static const struct { const char *name, *text, *written; } table_rows[] = {
     { "no text", ROW_OF("\"\"", "0", "\"\"", "\"\"", NUMBERS("0", "0", "0")), NULL },
     { "NULL", ROW("null"), NULL },
     { "long text", ROW("\"" A_FEW A_FEW A_FEW A_FEW A_FEW A_FEW "\""), NULL },
+    { "long text, then none", ROW_OF("\"j\"", "0", "\"" A_FEW A_FEW "\"", "null",
+      NUMBERS("1", "2", "3")), NULL },
     { "quote and backslash", ROW("\"a\\\"b\\\\c\""), NULL },
     { "control character", ROW("\"abcdefgh\\u001bi\""), NULL },
     { "escapes that need not be", ROW("\"\\u0061\\/\""), ROW("\"a/\"") },
