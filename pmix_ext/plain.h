@@ -12,7 +12,7 @@
 
 #define PLAIN_EACH 0x0101010101010101u   /* this, in each of eight bytes */
 
-/* The first of them is the lowest. */
+/* Eight bytes, the first of them lowest. */
 static inline uint64_t plain_eight(const char *p)
 {
     uint64_t eight;
