@@ -49,6 +49,23 @@ int opts_set_env(struct reader *r, const struct option *o, char *const *arg,
     return opts_add_variable(r, &rules->set, arg[0], len, arg[0] + len + 1, e);
 }
 
+int opts_set_env_file(struct reader *r, const struct option *o, char *const *arg,
+                      struct err *e)
+{
+    struct env_rules *rules = rules_of(r, o);
+    struct buf text = BUF_INIT;
+    int rc = opts_file_bytes(arg[0], &text, e);
+    const char *at = buf_bytes(&text), *end = at + text.len;
+
+    for (size_t len; rc == 0 && at < end; at += strlen(at) + 1) {
+        len = env_name_len(at);
+        rc = !at[len] ? err_set(e, ERR_INVALID_VAL, "%.100s: '%.40s' is not NAME=VALUE", arg[0], at)
+             : opts_add_variable(r, &rules->set, at, len, at + len + 1, e);
+    }
+    buf_clear(&text);
+    return rc;
+}
+
 /* "NAME=VALUE", or "NAME" as it is in our own environment. */
 int opts_set_export(struct reader *r, const struct option *o, char *const *arg,
                     struct err *e)
