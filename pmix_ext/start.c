@@ -133,7 +133,8 @@ static pmix_status_t add_hold(char ***words, const char *place, const pmix_info_
     if (good)
         return PMIX_SUCCESS;
     err_set(e, ERR_INVALID_VAL, "%s: want true, a rank, or an array of ranks", info->key);
-    return PMIX_ERR_BAD_PARAM;
+    return info->value.type == PMIX_BOOL || hold_is_ranks(info->value.type)
+           ? PMIX_ERR_BAD_PARAM : PMIX_ERR_TYPE_MISMATCH;
 }
 
 static pmix_status_t check_type(const pmix_info_t *info, pmix_data_type_t type, struct err *e)

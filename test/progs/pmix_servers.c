@@ -136,6 +136,10 @@ static void propose(const char *uri)
     NEED(PMIx_tool_attach_to_server(&me, NULL, infos, 3) == PMIX_SUCCESS && me.rank == 8);
     infos[2].value.data.rank = PMIX_RANK_WILDCARD;
     NEED(PMIx_tool_attach_to_server(&me, NULL, infos, 3) == PMIX_ERR_BAD_PARAM);
+    infos[2].value = (pmix_value_t){ PMIX_INT32, { .int32 = 9 } };   /* R10-11: no rank */
+    NEED(PMIx_tool_attach_to_server(&me, NULL, infos, 3) == PMIX_ERR_TYPE_MISMATCH);
+    infos[2].value = (pmix_value_t){ PMIX_UINT32, { .uint32 = 9 } };
+    NEED(PMIx_tool_attach_to_server(&me, NULL, infos, 3) == PMIX_SUCCESS && me.rank == 9);
     NEED(PMIx_tool_finalize() == PMIX_SUCCESS);
     for (int i = 0; i < 3; i++)
         PMIX_INFO_DESTRUCT(&infos[i]);

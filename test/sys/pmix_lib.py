@@ -57,6 +57,18 @@ def basics(n, options):
     all_ok(n, build("pmix_rank"), "basics", options=options, env={"NAMES": "1"})
 
 
+@rows([(f"R10-11, R10-25: of the library, a rank as int32 is refused, 200 as a scope passes, {where}", options)
+       for where, options in PLACES])
+def types(options):
+    all_ok(3, build("pmix_rank"), "types", options=options)
+
+
+@rows([(f"R10-15: of the library, known and unknown keys in one query, {where}", options)
+       for where, options in PLACES])
+def queries(options):
+    all_ok(3, build("pmix_rank"), "queries", options=options)
+
+
 @rows([(f"16 threads of each of {n} ranks call at once, {where}", n, options)
        for where, options in PLACES for n in (1, 4)])
 def threads(n, options):
