@@ -343,7 +343,7 @@ KNOWN = ["pmix.qry.ns", "pmix.job.size", "lite.proc.stats", "pmix.hname", "lite.
 STRANGE = ["lite.nonsense", "pmix.qry.nonsense", "x.y", "", "k" * 511]
 
 
-@places("R10-15: known and unknown keys in one query, in any order: each is answered or not found for itself")
+@places("R10-15, R10-17: known and unknown keys in one query, in any order: each is answered or not found for itself")
 def mixed_keys(options):
     ranks = Ranks(*options, "-n", 2)
     tool = Tool(ranks.job)

@@ -140,6 +140,12 @@ def opt_in():
     same(p.files(), [], "files with -disable-tools")
     p.fails("PMIX_ERR_UNREACH")
     end(job)
+    job = Job("-disable-tools", "-launcher", "fork", "-hosts", "a,b", "-ppn", "1", "-n", 2, "sh", "-c",
+              "echo late; sleep 600", env=p.env)
+    job.wait_text("late", 2)
+    same(p.files(), [], "files of two nodes")
+    p.fails("PMIX_ERR_UNREACH")
+    end(job)
     r = subprocess.run([SERVER, "--public-jobs"], capture_output=True, text=True)
     same(r.returncode, 2, r)
 

@@ -272,6 +272,61 @@ static void test_depth(void **state)
     free(deeper);
 }
 
+/* By the words of the standard alone: decimal digits without a zero before them, ten at most, below
+ * 2^32, and none that has a word of its own. */
+static bool is_rank_text(const char *text)
+{
+    static const uint32_t words[] = { PMIX_RANK_UNDEF, PMIX_RANK_WILDCARD, PMIX_RANK_LOCAL_NODE,
+                                      PMIX_RANK_INVALID, PMIX_RANK_LOCAL_PEERS };
+    size_t n = strspn(text, "0123456789");
+    unsigned long long number;
+
+    if (!n || text[n] || n > 10 || (*text == '0' && n > 1))
+        return false;
+    number = strtoull(text, NULL, 10);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (number == words[i])
+            return false;
+    return number <= UINT32_MAX;
+}
+
+/* R10-09: whatever is written for a rank: 32 bits without a sign, as it was written, or an error. */
+static void test_rank_texts(void **state)
+{
+    static const char *const odd[] = { "0", "00", "-1", "+1", "1.0", "1e0", "4294967295", "4294967296",
+        "4294967290", "4294967244", "9999999999", "10000000000", "18446744073709551616", "", "0x1", "true", "[]" };
+    enum { ODD = sizeof odd / sizeof *odd, TEXTS = 200000 };
+    uint32_t seed = 1;
+    unsigned good = 0;
+
+    (void)state;
+    for (int i = 0; i < TEXTS + ODD; i++) {
+        char text[24];
+        pmix_rank_t rank;
+        struct err e = { 0 };
+        bool taken;
+
+        if (i < ODD) {
+            strcpy(text, odd[i]);
+        } else {
+            size_t len = 1 + (seed = seed * 1664525 + 1013904223) % 12, at = 0;
+
+            for (; at < len; at++)       /* mostly digits, and many 4s, 2s and 9s */
+                text[at] = "0123456789429429-+.ex"[((seed = seed * 1664525 + 1013904223) >> 16) % 20];
+            text[at] = 0;
+        }
+        if (!strcmp(text, "-0"))         /* which is 0 in JSON */
+            continue;
+        taken = value_decode(PMIX_PROC_RANK, text, strlen(text), "v", &rank, &e) == 0;
+        if (taken != is_rank_text(text))
+            fail_msg("'%s' is %s: %s", text, taken ? "taken" : "refused", e.text);
+        if (taken)
+            written_as(PMIX_PROC_RANK, &rank, text);
+        good += taken;
+    }
+    assert_in_range(good, TEXTS / 100, TEXTS);
+}
+
 /* R10-16: arrays within arrays, five deep; empty ones of each type; of no type. */
 static void test_arrays(void **state)
 {
@@ -706,6 +761,7 @@ int main(void)
         cmocka_unit_test(test_accepted),
         cmocka_unit_test(test_not_written),
         cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_rank_texts),
         cmocka_unit_test(test_arrays),
         cmocka_unit_test(test_lengths),
         cmocka_unit_test(test_parts),
