@@ -440,7 +440,8 @@ def supported():
         got = [answer(tool, key, ns(ranks.jobid), members), answer(ranks[1], key, members),
                answer(tool, key, info(NODE, "UINT32", 0), ns(ranks.jobid), members)]
         known = [x for x in got if not (isinstance(x, dict) and "status" in x)]
-        absent = ("pmix.parent", "pmix.exit.code", "pmix.alias", "pmix.dbg.tgt")     # nobody, not yet, none
+        absent = ("pmix.parent", "pmix.exit.code", "pmix.alias", "pmix.dbg.tgt", "pmix.cpuset",
+                  "pmix.lcpus")          # nobody, not yet, none
         need(known or key in absent, f"{key} is never answered", got)
         need(all(x["status"] == NOT_FOUND for x in got if x not in known), key, got)
     for q in answer(tool, "pmix.qry.quals").split(","):
@@ -504,9 +505,9 @@ KEYS = {
     # all that the launcher has
     "pmix.alist": "h0,h1,h2", "pmix.univ.size": 6, "pmix.max.size": 6, "pmix.euid": os.getuid(),
     "pmix.egid": os.getgid(), "pmix.ssn.arr": infos_of("pmix.univ.size", 6),
-    # Folders of the job, and processors of ranks: there are none, and they are not known here.
+    # Folders of the job: there are none; processors of ranks: nobody is bound (binding.py).
     "pmix.tmpdir": NOT_FOUND, "pmix.nsdir": NOT_FOUND, "pmix.pdir": NOT_FOUND,
-    "pmix.tdir.rmclean": NOT_FOUND, "pmix.lcpus": NOT_FOUND,
+    "pmix.tdir.rmclean": NOT_FOUND, "pmix.lcpus": NOT_FOUND, "pmix.cpuset": NOT_FOUND,
 }
 
 
