@@ -39,6 +39,7 @@ struct asking {
     bool              open;              /* it is an array that has begun */
     struct query_cursor cursor;
     struct buf        scratch;
+    size_t            sent;              /* bytes of that, which goes in pieces; 0: none does */
 };
 
 struct session *asking_session(const struct asking *a) { return a->session; }
@@ -111,6 +112,24 @@ static bool fits(const char *text, size_t len)
     return n <= ENTRY_MOST;
 }
 
+/* An entry with the next piece of a value that none can hold.  0, or -1 and e. */
+static int add_piece(struct asking *a, struct buf *out, struct err *e)
+{
+    const char *text = buf_bytes(&a->scratch) + a->sent;
+    size_t n = piece_length(text, a->scratch.len - a->sent, PARTS_SIZE);
+    char *piece = strndup(text, n);
+    int rc;
+
+    begin_entry(a, out);
+    buf_str(out, ",\"piece\":");
+    rc = piece ? value_encode(PMIX_STRING, &piece, "piece", out, e)
+               : err_set(e, ERR_NOMEM, "no memory for a part of a value");
+    free(piece);
+    a->sent = a->sent + n < a->scratch.len ? a->sent + n : 0;
+    buf_str(out, a->sent ? ",\"more\":true}" : "}");
+    return rc;
+}
+
 /* An entry with a value; it is freed.  0, or -1 and e. */
 static int add_value(struct asking *a, pmix_value_t *v, struct buf *out, struct err *e)
 {
@@ -122,10 +141,8 @@ static int add_value(struct asking *a, pmix_value_t *v, struct buf *out, struct 
     value_clear(PMIX_VALUE, v);
     if (rc < 0)
         return -1;
-    if (!fits(buf_bytes(text), text->len)) {
-        add_status(a, PMIX_ERR_OUT_OF_RESOURCE, out);
-        return 0;
-    }
+    if (!fits(buf_bytes(text), text->len))
+        return add_piece(a, out, e);
     begin_entry(a, out);
     buf_char(out, ',');
     buf_add(out, buf_bytes(text) + 1, text->len - 1);
@@ -231,6 +248,12 @@ static int next_entry(void *cursor, size_t room, struct buf *out, struct err *e)
 
     if (!find_next(a))
         return 0;
+    if (a->sent) {
+        rc = add_piece(a, out, e);
+        if (!a->sent)
+            go_on(a);
+        return rc < 0 ? -1 : 1;
+    }
     rc = a->open ? 1 : look_up(a, &value);
     if (rc == 1) {
         a->open = true;
@@ -243,7 +266,8 @@ static int next_entry(void *cursor, size_t room, struct buf *out, struct err *e)
         rc = add_value(a, &value, out, e);
     else
         add_status(a, rc, out);
-    go_on(a);
+    if (!a->sent)
+        go_on(a);
     return rc == -1 && e->code ? -1 : 1;
 }
 

@@ -396,6 +396,17 @@ def long_info():
             v = plain(json.loads("".join(r["pieces"])))
             text = dict(v)["pmix.cmd.line"] if isinstance(v, list) else v
             need(text.endswith(" ".join(words)), key, text[:200])
+        r = good(peer.call("pmix-query", queries=[query("pmix.qry.ns", "pmix.cmd.line", "pmix.job.size", "pmix.app.argv",
+                                                        qualifiers=[info("pmix.nspace", "STRING", ranks.jobid), appnum(0)])]))
+        got = {k: v for _, k, v in results(r)}
+        same((got["pmix.qry.ns"], got["pmix.job.size"]), (ranks.jobid, 1), "what stands around a long one")
+        for key in "pmix.cmd.line", "pmix.app.argv":
+            need(got[key].endswith(" ".join(words)), key, got[key][:200])
+        need(sum("piece" in x for x in r["results"]) > 20, "each in pieces", len(r["results"]))
+    env = {**os.environ, "PMIX_SERVER_URI": "unix:" + tools_socket(ranks.job.pid)}
+    r = subprocess.run([f"{B}/bin/pmix_tool", "--json", "query", "pmix.cmd.line", f"pmix.nspace={ranks.jobid}"],
+                       env=preloaded(env), stdout=subprocess.PIPE, check=True, timeout=LIMIT)
+    need(" ".join(words) in json.dumps(json.loads(r.stdout), ensure_ascii=False), "by the library", r.stdout[:200])
     ranks.finish()
 
 

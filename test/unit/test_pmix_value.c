@@ -453,13 +453,20 @@ static void test_part_refused(void **state)
 #define ANSWER(key, rest) "{\"query\":0,\"key\":\"" key "\"," rest "}"
 #define INTS(v) "\"type\":\"PMIX_DATA_ARRAY\",\"value\":" ARRAY("INT", v)
 
-/* An array that comes in three parts, between answers that come whole. */
+#define PIECE(text, rest) "\"piece\":\"" text "\"" rest
+
+/* An array that comes in three parts, between answers that come whole; the text of a value in
+ * pieces. */
 static void test_answers(void **state)
 {
     static const char *const parts[] = {
         "[" ANSWER("a", "\"status\":-46") "," ANSWER("b", INTS("[1,2]") ",\"more\":true") "]",
         "[" ANSWER("b", INTS("[3,4,5]") ",\"more\":true") "]",
         "[" ANSWER("b", INTS("[]") ",\"status\":-24") "," ANSWER("c", INTS("[6]")) "]",
+        "[" ANSWER("d", PIECE("{\\\"type\\\":\\\"PMIX_STR", ",\"more\":true")) "]",
+        "[" ANSWER("d", PIECE("ING\\\",\\\"value\\\":\\\"te", ",\"more\":true")) "]",
+        "[" ANSWER("d", PIECE("xt\\\"}", "")) "," ANSWER("e", PIECE("{\\\"type\\\":\\\"PMIX_UNDEF\\\",\\\"value\\\":null}",
+                                                              "")) "]",
     };
     struct value_answer *list = NULL;
     const pmix_data_array_t *b;
@@ -470,7 +477,8 @@ static void test_answers(void **state)
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (value_decode_answers(parts[i], strlen(parts[i]), "r", &list, &n, &e) < 0)
             fail_msg("%s", e.text);
-    assert_int_equal(n, 3);
+    assert_int_equal(n, 5);
+    assert_string_equal(list[3].value.data.string, "text");
     assert_int_equal(list[0].status, -46);
     assert_int_equal(list[0].value.type, PMIX_UNDEF);
     assert_string_equal(list[1].key, "b");
@@ -495,6 +503,14 @@ static const struct { const char *text, *error; } bad_answers[] = {
       "r[1].more: only arrays come in parts" },
     { "[" ANSWER("b", INTS("[2]")) "," ANSWER("c", "\"value\":1") "]",
       "r[1].type: nothing, want the name of a type" },
+    { "[" ANSWER("b", PIECE("x", "")) "]", "r[0]: not the rest of b" },
+    { "[" ANSWER("b", INTS("[2]")) "," ANSWER("c", PIECE("{", ",\"more\":true")) "," ANSWER("c", INTS("[2]")) "]",
+      "r[2]: not the rest of c" },
+    { "[" ANSWER("b", INTS("[2]")) "," ANSWER("c", PIECE("{", ",\"more\":true")) "," ANSWER("d", PIECE("}", "")) "]",
+      "r[2]: not the rest of c" },
+    { "[" ANSWER("b", INTS("[2]")) "," ANSWER("c", PIECE("{", "") "," INTS("[2]")) "]", "r[1].piece: and a value" },
+    { "[" ANSWER("b", INTS("[2]")) "," ANSWER("c", PIECE("{", ",\"more\":true")) "," ANSWER("c", PIECE("]", "")) "]",
+      "r[2].piece: not JSON, byte 1: want the name of a member" },
 };
 
 static void test_bad_answers(void **state)
