@@ -334,7 +334,8 @@ def tools_socket_in(env):
     wait_for(lambda: any(name.endswith(".s") for name in os.listdir(there)), "the socket")
 
 
-@rows([("a tool of two servers", []), ("valgrind: a tool of two servers", VALGRIND)])
+@rows([("R10-17: a tool of two servers; answers of servers and of the library keep their order", []),
+       ("valgrind: a tool of two servers", VALGRIND)])
 def two_servers(prefix):
     if prefix and is_sanitized():
         raise Skip("the sanitizers look at memory themselves")
