@@ -740,7 +740,7 @@ static void types(void)
 {
     static const pmix_data_type_t unknown[] = { PMIX_SCOPE, PMIX_DATA_RANGE, PMIX_PERSIST };
     pmix_value_t v = { PMIX_PROC_RANK, { .rank = me.rank } }, *got;
-    char key[16];
+    char key[32];
 
     SAME(local_rank_of(v), PMIX_SUCCESS);
     SAME(local_rank_of((pmix_value_t){ PMIX_INT32, { .int32 = 0 } }), PMIX_ERR_TYPE_MISMATCH);
