@@ -37,6 +37,7 @@ struct asking {
     struct query_queues queues;
     size_t            query, key;        /* the entry that is next */
     bool              open;              /* it is an array that has begun */
+    bool              left_out;          /* elements of it that no frame can hold */
     struct query_cursor cursor;
     struct buf        scratch;
     size_t            sent;              /* bytes of that, which goes in pieces; 0: none does */
@@ -149,6 +150,20 @@ static int add_value(struct asking *a, pmix_value_t *v, struct buf *out, struct 
     return 0;
 }
 
+/* The next element, if a frame can hold it.  1; 0: there are no more; or -1 and e. */
+static int add_element(struct asking *a, bool comma, struct buf *out, struct err *e)
+{
+    size_t before = out->len;
+    int got;
+
+    while ((got = cursor_next(&a->cursor, a->session->ext, comma, out, e)) > 0 &&
+           !fits(buf_bytes(out) + before, out->len - before)) {
+        buf_cut(out, before);
+        a->left_out = true;
+    }
+    return got;
+}
+
 /* As many elements as there is room for, as an array of its own.  1: there are more; 0; or
  * -1 and e. */
 static int add_slice(struct asking *a, size_t room, struct buf *out, struct err *e)
@@ -162,14 +177,14 @@ static int add_slice(struct asking *a, size_t room, struct buf *out, struct err 
     buf_printf(out, ",\"type\":\"PMIX_DATA_ARRAY\",\"value\":{\"type\":\"%s\",\"array\":[",
                value_type_name(cursor_type(c)));
     for (bool first = true; got > 0 && (first || out->len - start < room); first = false)
-        got = cursor_next(c, a->session->ext, !first, out, e);
+        got = add_element(a, !first, out, e);
     buf_str(out, "]}");
     for (size_t i = 0; i < c->sel.njobs; i++)
         late = late || (c->sel.jobs[i].survey && c->sel.jobs[i].survey->late);
     if (got > 0)
         buf_str(out, ",\"more\":true");
-    else if (late)
-        buf_printf(out, ",\"status\":%d", PMIX_ERR_TIMEOUT);
+    else if (late || a->left_out)
+        buf_printf(out, ",\"status\":%d", late ? PMIX_ERR_TIMEOUT : PMIX_ERR_OUT_OF_RESOURCE);
     buf_char(out, '}');
     return got;
 }
@@ -222,7 +237,7 @@ static int look_up(struct asking *a, pmix_value_t *value)
 static void go_on(struct asking *a)
 {
     cursor_clear(&a->cursor);
-    a->open = false;
+    a->open = a->left_out = false;
     a->key++;
 }
 

@@ -403,6 +403,10 @@ def long_info():
         for key in "pmix.cmd.line", "pmix.app.argv":
             need(got[key].endswith(" ".join(words)), key, got[key][:200])
         need(sum("piece" in x for x in r["results"]) > 20, "each in pieces", len(r["results"]))
+        r = good(peer.call("pmix-query", queries=[query("pmix.app.argv", "pmix.lrank", qualifiers=[
+            info("pmix.nspace", "STRING", ranks.jobid), info("pmix.nodeid", "UINT32", 0)])]))["results"]
+        same([(x["value"]["array"], x.get("status")) for x in r], [([], RESOURCE), ([0], None)],
+             "an element of an array that is too long is left out, and that is said")
     env = {**os.environ, "PMIX_SERVER_URI": "unix:" + tools_socket(ranks.job.pid)}
     r = subprocess.run([f"{B}/bin/pmix_tool", "--json", "query", "pmix.cmd.line", f"pmix.nspace={ranks.jobid}"],
                        env=preloaded(env), stdout=subprocess.PIPE, check=True, timeout=LIMIT)
