@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -29,7 +28,7 @@ static int read_all(int fd, struct buf *text)
     return n < 0 ? -1 : 0;
 }
 
-/* Takes fd. */
+/* Takes fd; -1: it could not be opened, errno says why. */
 static int read_file(int fd, const char *path, struct buf *text, struct err *e)
 {
     int rc = fd < 0 ? -1 : read_all(fd, text);
@@ -54,13 +53,9 @@ int opts_file_read(const char *path, struct buf *text, struct err *e)
     return 0;
 }
 
-int opts_file_bytes(const char *path, struct buf *text, struct err *e)
+int opts_file_take(int fd, const char *name, struct buf *text, struct err *e)
 {
-    long fd;
-
-    if (!opts_number(path, STDERR_FILENO + 1, INT_MAX, &fd))
-        fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (read_file((int)fd, path, text, e) < 0)
+    if (read_file(fd, name, text, e) < 0)
         return -1;
     buf_cut(text, text->len - 1);
     return 0;

@@ -2,8 +2,11 @@
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/opts_table.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 static int no_memory(struct err *e)
 {
@@ -54,9 +57,15 @@ int opts_set_env_file(struct reader *r, const struct option *o, char *const *arg
 {
     struct env_rules *rules = rules_of(r, o);
     struct buf text = BUF_INIT;
-    int rc = opts_file_bytes(arg[0], &text, e);
-    const char *at = buf_bytes(&text), *end = at + text.len;
+    const char *at, *end;
+    long fd;
+    int rc;
 
+    if (!opts_number(arg[0], STDERR_FILENO + 1, INT_MAX, &fd))
+        fd = open(arg[0], O_RDONLY | O_CLOEXEC);
+    rc = opts_file_take((int)fd, arg[0], &text, e);
+    at = buf_bytes(&text);
+    end = at + text.len;
     for (size_t len; rc == 0 && at < end; at += strlen(at) + 1) {
         len = env_name_len(at);
         rc = !at[len] ? err_set(e, ERR_INVALID_VAL, "%.100s: '%.40s' is not NAME=VALUE", arg[0], at)

@@ -232,9 +232,9 @@ char *opts_usual_configfile(char *const *envp, const char *sysconfdir, struct er
 
 /* All of a file, not empty of its last zero byte.  0, or -1 and e. */
 int opts_file_read(const char *path, struct buf *text, struct err *e);
-/* The same with zero bytes in it, and none behind it; or of a number that is an open descriptor
- * above 2, which is closed. */
-int opts_file_bytes(const char *path, struct buf *text, struct err *e);
+/* The same of an open file, which is closed (-1: errno says why it is not), with zero bytes in it, and
+ * none behind it. */
+int opts_file_take(int fd, const char *name, struct buf *text, struct err *e);
 
 /* Split the next line (with its continuations) into words as a shell would;
  * *text and *line, which counts from 1, move on.  A ':' that was quoted comes as
