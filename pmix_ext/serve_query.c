@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of one entry, each ';' counted twice, as it is on the wire: a frame has to hold it. */
-enum { ENTRY_MOST = LIMIT_FRAME_LINK - 4096 };
+/* Bytes of one entry, each ';' counted twice, as it is on the wire: a frame has to hold it behind
+ * what it has of the part already. */
+enum { ENTRY_MOST = LIMIT_FRAME_LINK - 2 * PARTS_SIZE - 4096 };
 
 enum { QUERIES_ARG };
 enum { RESULTS_OUT = 1 };

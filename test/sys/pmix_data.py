@@ -383,6 +383,23 @@ def realms(options):
     ranks.finish()
 
 
+@test("a value for which a frame has hardly room does not fail a query that has others: it comes in pieces, and of an "
+      "array it is left out")
+def nearly_long_info():
+    words = ["x" * 100000] * 9 + ["y" * 90000]
+    ranks = Ranks("-n", 1, program=words)
+    tool = Tool(ranks.job)
+    job = info("pmix.nspace", "STRING", ranks.jobid)
+    r = results(good(tool.call("pmix-query", queries=[query(*["pmix.job.size"] * 450, "pmix.app.argv",
+                                                           qualifiers=[job, appnum(0)])])))
+    same([v for _, _, v in r[:-1]], [1] * 450, "what comes before")
+    need(r[-1][2].endswith(" ".join(words)), r[-1][2][:200])
+    r = entries(good(tool.call("pmix-query", queries=[query(*["pmix.job.size"] * 450, "pmix.app.argv", qualifiers=[
+        job, info("pmix.nodeid", "UINT32", 0)])])))
+    same((len(r), r[-1]["value"]["array"], r[-1]["status"]), (451, [], RESOURCE), "of an array")
+    ranks.finish()
+
+
 @test("what is told of a job, longer than a frame, comes in pieces: to ranks and tools")
 def long_info():
     words = ["; \u20ac" * 25000] * 10
