@@ -34,6 +34,7 @@ struct session {                         /* what the layer knows of a connection
     struct party who;
     bool         payload;                /* it takes bytes behind a frame */
     struct parts_list parts;             /* owned: replies that are on their way */
+    size_t       asked;                  /* bytes of the queries that are not answered yet */
     double       log_at, log_left;       /* pmix-log: when it came last; bytes it may write */
     int          at;                     /* its node, for events, once placed */
     bool         placed;

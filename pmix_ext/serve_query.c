@@ -29,6 +29,7 @@ struct asking {
     TAILQ_ENTRY(asking) in_ext;
     struct session   *session;           /* borrowed; it frees us with the reply */
     struct parts     *reply;             /* borrowed */
+    size_t            size;              /* bytes of the request */
     pmix_query_t     *queries;           /* owned, as is what follows */
     size_t            n;
     struct selection *sel;               /* by query */
@@ -63,6 +64,7 @@ static void asking_free(void *cursor)
     value_free_array(PMIX_QUERY, a->queries, a->n);
     buf_clear(&a->scratch);
     TAILQ_REMOVE(&a->session->ext->queries, a, in_ext);
+    a->session->asked -= a->size;
     free(a);
 }
 
@@ -425,19 +427,42 @@ static pmix_status_t read_queries(struct asking *a, const struct value *arg, str
     return status;
 }
 
+/* What queries become is many times their text, and is kept until they are answered: who asks on
+ * without reading is not to fill our memory. */
+static bool asks_too_much(const struct session *s, size_t more)
+{
+    return more > LIMIT_WHOLE - s->asked;
+}
+
+static struct asking *asking_new(struct session *s, size_t size)
+{
+    struct asking *a = calloc(1, sizeof *a);
+
+    if (!a)
+        return NULL;
+    a->session = s;
+    a->size = size;
+    s->asked += size;
+    TAILQ_INSERT_TAIL(&s->ext->queries, a, in_ext);
+    return a;
+}
+
 enum outcome ext_query(struct request *rq, struct err *e)
 {
+    const struct value *queries = &rq->arg[QUERIES_ARG];
     struct session *s = session_of(rq, e);
-    struct asking *a = s ? calloc(1, sizeof *a) : NULL;
+    struct asking *a;
     pmix_status_t status;
     enum outcome o;
 
+    if (s && asks_too_much(s, queries->len))
+        return ext_fail(rq, e, PMIX_ERR_OUT_OF_RESOURCE,
+                        "queries of more than %d bytes wait for their answers", LIMIT_WHOLE);
+    a = s ? asking_new(s, queries->len) : NULL;
     if (!a)
         return ext_fail(rq, e, PMIX_ERR_NOMEM, "no memory for a query");
-    a->session = s;
     session_audit(s, "sends pmix-query");
-    TAILQ_INSERT_TAIL(&s->ext->queries, a, in_ext);
-    status = read_queries(a, &rq->arg[QUERIES_ARG], e);
+    status = read_queries(a, queries, e);
     if (status != PMIX_SUCCESS) {
         asking_free(a);
         return ext_refuse(rq, status);

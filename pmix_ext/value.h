@@ -67,7 +67,8 @@ struct value_answer {
     pmix_status_t status;    /* why not, or why it is not complete */
     char         *piece;     /* owned: the text so far; NULL: it is complete */
     bool          more;      /* the array, or that, goes on in the next part */
-    size_t        room;      /* elements it has room for, or the length of the text; 0 when it is complete */
+    size_t        room;      /* elements it has room for, or the length of the text; 0 when it
+                                is complete */
 };
 
 /* Append the answers of a JSON array to the *n that *list has, NULL and 0 at first: parts of

@@ -27,6 +27,7 @@ static int read_pieces(struct value_answer *a, struct in *in)
     rc = value_decode(PMIX_VALUE, a->piece, a->room, ".piece", &a->value, in->e);
     free(a->piece);
     a->piece = NULL;
+    a->room = 0;
     return rc;
 }
 
@@ -50,7 +51,8 @@ static int add_piece(struct value_answer *a, const char *more, struct in *in)
  * piece of it. */
 static int go_on(struct value_answer *a, const struct value_answer *rest, struct in *in)
 {
-    bool fits = a->piece ? rest->piece && rest->value.type == PMIX_UNDEF : is_array(rest) && !rest->piece;
+    bool fits = a->piece ? rest->piece && rest->value.type == PMIX_UNDEF
+                         : is_array(rest) && !rest->piece;
 
     if (!fits || rest->query != a->query || strcmp(rest->key, a->key))
         return err_set(in->e, ERR_INVALID_VAL, ": not the rest of %s", a->key);

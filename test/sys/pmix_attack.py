@@ -69,6 +69,21 @@ def waiting_here():
     same(ranks.finish().status, 0, "the job")
 
 
+@test("a tool that asks on and does not read: queries are refused before they fill the launcher's memory")
+def unread_queries():
+    ranks = Ranks("-n", 1)
+    t = Tool(ranks.job)
+    long = [query(*["pmix.job.size"] * 20000)]
+    empty = [query()] * 60000
+    sent = [t.send("pmix-query", queries=long if i < 3 else empty) for i in range(60)]
+    statuses = [t.reply(n)["status"] for n in sent]
+    refused = statuses.count(OUT_OF_RESOURCE)
+    need(statuses[:20] == [0] * 20 and 10 < refused == 60 - statuses.count(0), "refused", statuses)
+    good(t.call("pmix-query", queries=empty))
+    t.close()
+    same(ranks.finish().status, 0, "the job")
+
+
 @test("pulls: 64 of a connection, a rank that is named often is one")
 def pulls():
     ranks = Ranks("-n", 3)
