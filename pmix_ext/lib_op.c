@@ -239,6 +239,8 @@ static pmix_status_t give_answers(struct op *op)
 
     if (!op->nanswers)
         return PMIX_SUCCESS;
+    if (op->answers[op->nanswers - 1].more)          /* which has not come */
+        return PMIX_ERR_UNPACK_FAILURE;
     infos = calloc(op->nanswers + op->nown, sizeof *infos);
     if (!infos)
         return PMIX_ERR_NOMEM;
@@ -334,7 +336,9 @@ static pmix_status_t take_pieces(struct op *op, const struct pair *p)
         if (pieces[i])
             buf_str(&op->whole, pieces[i]);
     value_free_array(PMIX_STRING, array, n);
-    return op->whole.failed ? PMIX_ERR_NOMEM : PMIX_SUCCESS;
+    if (op->whole.failed)
+        return PMIX_ERR_NOMEM;
+    return op->whole.len > VALUE_TEXT ? PMIX_ERR_UNPACK_FAILURE : PMIX_SUCCESS;
 }
 
 /* Results come with success, or with a part of it. */
@@ -362,6 +366,7 @@ static void take_part(struct op *op, const struct reply *r)
 static void on_reply(struct call *k, const struct reply *r, bool last, const struct err *why)
 {
     struct op *op = container_of(k, struct op, call);
+    pmix_status_t given;
 
     (void)why;
     if (r)
@@ -373,8 +378,8 @@ static void on_reply(struct call *k, const struct reply *r, bool last, const str
     if (op->status == PMIX_SUCCESS && op->whole.len)
         op->status = take_field(op, &(struct pair){ .val = buf_bytes(&op->whole),
                                                     .len = op->whole.len });
-    if (op->status >= PMIX_SUCCESS && give_answers(op) != PMIX_SUCCESS)
-        op->status = PMIX_ERR_NOMEM;
+    if (op->status >= PMIX_SUCCESS && (given = give_answers(op)) != PMIX_SUCCESS)
+        op->status = given;
     op->status = status_of_results(op);
     if (op->settle)
         op->settle(op);

@@ -3,6 +3,7 @@
 PMI-1 and PMI-2, tools, threads, and servers that go while calls wait."""
 
 import contextlib
+import json
 import os
 import re
 import signal
@@ -16,6 +17,7 @@ from lib import *
 LIB = os.path.join(B, "lib")
 PROGS = os.path.join(ROOT, "test", "progs")
 HEADERS = os.path.join(ROOT, "pmix_ext")
+UNPACK_FAILURE = -20
 FORK3 = ["-launcher", "fork", "-hosts", "h[0-2]:2"]
 PLACES = [("one host", []), ("three hosts", FORK3)]
 VALGRIND = ["valgrind", "-q", "--leak-check=full", "--show-leak-kinds=all",
@@ -466,6 +468,41 @@ def breaks(end):
         end(peer)
     out, _ = waits.communicate(timeout=LIMIT)
     same((waits.returncode, out), (0, b"waiting\nok\n"), "end")
+
+
+HEAD, TAIL = '{"type":"PMIX_STRING","value":"', 'end"}'
+INTS = {"type": "PMIX_DATA_ARRAY", "value": {"type": "PMIX_INT", "array": [1]}}
+PIECES = [
+    ("come in order", [{"piece": HEAD, "more": True}, {"piece": TAIL}], ["end"]),
+    ("come the other way round", [{"piece": TAIL, "more": True}, {"piece": HEAD}], []),
+    ("end early", [{"piece": HEAD, "more": True}], []),
+    ("are followed by a value", [{"piece": HEAD, "more": True}, INTS], []),
+    ("go on behind their end", [{"piece": HEAD + TAIL}, {"piece": TAIL}], []),
+    ("are no text", [{"piece": 1}], []),
+    ("never end", [{"piece": "x" * 900000, "more": True}] * 30, []),
+    ("are those of an array that ends early", [{**INTS, "more": True}] * 2, []),
+]
+
+
+@rows([(f"pieces of a value that {what}", entries, values) for what, entries, values in PIECES])
+def pieces(entries, values):
+    listener, env = fake()
+    tool = subprocess.Popen([f"{B}/bin/pmix_tool", "--json", "query", "pmix.x"], stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                            env=environment(new_mark(), preloaded(env)))
+    peer = accept(listener, {"enough": 1})
+    with contextlib.suppress(Closed, ConnectionError):
+        for i, entry in enumerate(entries):
+            results = json.dumps([{"query": 0, "key": "pmix.x", **entry}]).replace(";", ";;")
+            more = "more=TRUE;" * (i < len(entries) - 1)
+            peer.send_raw(f"cmd=pmix-query-response;thrid=1;rc=0;status=0;{more}results={results};")
+        same(peer.frame()["cmd"], "finalize", "the query is over")
+        peer.close()
+    out, _ = tool.communicate(timeout=LIMIT)
+    results = json.loads(out)["results"]
+    same([x["value"] for x in results if "value" in x], values, "what is told")
+    if not values:
+        same((tool.returncode, [x["status"] for x in results]), (1, [UNPACK_FAILURE]), "that it is wrong")
 
 
 @rows([
