@@ -68,8 +68,9 @@ int opts_set_env_file(struct reader *r, const struct option *o, char *const *arg
     end = at + text.len;
     for (size_t len; rc == 0 && at < end; at += strlen(at) + 1) {
         len = env_name_len(at);
-        rc = !at[len] ? err_set(e, ERR_INVALID_VAL, "%.100s: '%.40s' is not NAME=VALUE", arg[0], at)
-             : opts_add_variable(r, &rules->set, at, len, at + len + 1, e);
+        rc = !len || !at[len]
+                 ? err_set(e, ERR_INVALID_VAL, "%.100s: '%.40s' is not NAME=VALUE", arg[0], at)
+                 : opts_add_variable(r, &rules->set, at, len, at + len + 1, e);
     }
     buf_clear(&text);
     return rc;
