@@ -428,10 +428,15 @@ static pmix_status_t read_queries(struct asking *a, const struct value *arg, str
 }
 
 /* What queries become is many times their text, and is kept until they are answered: who asks on
- * without reading is not to fill our memory. */
-static bool asks_too_much(const struct session *s, size_t more)
+ * without reading, on however many connections, is not to fill our memory. */
+static bool asks_too_much(const struct session *by, size_t more)
 {
-    return more > LIMIT_WHOLE - s->asked;
+    const struct session *s;
+
+    TAILQ_FOREACH(s, &by->ext->sessions, in_ext)
+        if (s->who.uid == by->who.uid)
+            more += s->asked;
+    return more > LIMIT_WHOLE;
 }
 
 static struct asking *asking_new(struct session *s, size_t size)
@@ -457,7 +462,8 @@ enum outcome ext_query(struct request *rq, struct err *e)
 
     if (s && asks_too_much(s, queries->len))
         return ext_fail(rq, e, PMIX_ERR_OUT_OF_RESOURCE,
-                        "queries of more than %d bytes wait for their answers", LIMIT_WHOLE);
+                        "queries of a user that wait for their answers have at most %d bytes",
+                        LIMIT_WHOLE);
     a = s ? asking_new(s, queries->len) : NULL;
     if (!a)
         return ext_fail(rq, e, PMIX_ERR_NOMEM, "no memory for a query");

@@ -69,18 +69,19 @@ def waiting_here():
     same(ranks.finish().status, 0, "the job")
 
 
-@test("a tool that asks on and does not read: queries are refused before they fill the launcher's memory")
+@test("tools that ask on and do not read: queries are refused before they fill the launcher's memory")
 def unread_queries():
     ranks = Ranks("-n", 1)
-    t = Tool(ranks.job)
+    tools = [Tool(ranks.job) for _ in range(3)]
     long = [query(*["pmix.job.size"] * 20000)]
     empty = [query()] * 60000
-    sent = [t.send("pmix-query", queries=long if i < 3 else empty) for i in range(60)]
-    statuses = [t.reply(n)["status"] for n in sent]
+    sent = [(t, t.send("pmix-query", queries=long if i < 3 else empty)) for t in tools for i in range(20)]
+    statuses = [t.reply(n)["status"] for t, n in sent]
     refused = statuses.count(OUT_OF_RESOURCE)
     need(statuses[:20] == [0] * 20 and 10 < refused == 60 - statuses.count(0), "refused", statuses)
-    good(t.call("pmix-query", queries=empty))
-    t.close()
+    for t in tools:
+        good(t.call("pmix-query", queries=empty))
+        t.close()
     same(ranks.finish().status, 0, "the job")
 
 
