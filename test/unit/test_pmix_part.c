@@ -17,8 +17,8 @@ static void has(struct host *h, const char *words)
 {
     char *text = frame(h);
 
+    print_message("  %s\n", text ? text : "nothing");
     assert_non_null(text);
-    print_message("  %s\n", text);
     assert_non_null(strstr(text, words));
     free(text);
 }
