@@ -505,7 +505,8 @@ int opts_set_ignored(struct reader *r, const struct option *o, char *const *arg,
                      struct err *e)
 {
     (void)arg;
-    return o->text ? opts_warn(r, e, "-%s is ignored: %s", o->names[0], o->text) : 0;
+    return o->text ? opts_warn(r, e, "-%s is ignored: %s", r->written ? r->written : o->names[0],
+                               o->text) : 0;
 }
 
 int opts_set_print(struct reader *r, const struct option *o, char *const *arg,

@@ -102,6 +102,7 @@ struct reader {
      * index is the number of the row that stands for the setting. */
     const struct option *job[OPTIONS_MAX], *block[OPTIONS_MAX];
     bool          job_in_file[OPTIONS_MAX];      /* job[i] was made there */
+    const char   *foreign_count;     /* the word -N or -c of this block; NULL: none */
 
     char         *configfile;        /* owned; NULL: none */
     struct hosts  hosts;     /* of -hosts or -f; later also of -host */

@@ -311,7 +311,9 @@ static const struct { const char *name, *words[MOST], *want; } good[] = {
       "1*a WARN: -mca is ignored: it is for Open MPI,"
       "-mca is ignored: it is for Open MPI" },
     { "-ckpoint",           { "-ckpoint-num", "3", "a" },
-      "1*a WARN: -ckpointlib is ignored: there is no checkpointing" },
+      "1*a WARN: -ckpoint-num is ignored: there is no checkpointing" },
+    { "--PREFIX",           { "--PREFIX", "/opt", "a" },
+      "1*a WARN: -prefix is ignored: it is for Open MPI" },
 
     { "-soft, slots unknown", { "-n", "10", "-soft", "2:8:3", "a" }, "8*a" },
     { "-soft, six slots",   { "-n", "10", "-soft", "2:8:3", "-ppn", "6", "a" }, "5*a" },
@@ -414,6 +416,14 @@ static const struct { const char *name, *words[MOST], *error; } bad[] = {
 
     { "twice",              { "-n", "2", "-n", "2", "a" },  "duplicate setting: -n" },
     { "twice, two names",   { "-n", "2", "-NP", "2", "a" }, "duplicate setting: -n" },
+    { "twice, one is others' -N", { "-n", "2", "-N=2", "a" },
+      "duplicate setting: -N is -n here; -ppn is for each host, and -cpus-per-proc for each process" },
+    { "twice, -N comes first", { "--N", "2", "-np", "2", "a" },
+      "duplicate setting: --N is -n here; -ppn is for each host, and -cpus-per-proc for each process" },
+    { "twice, -c comes first", { "-c", "2", "-n", "2", "a" },
+      "duplicate setting: -c is -n here; -ppn is for each host, and -cpus-per-proc for each process" },
+    { "twice, -N is the block's before", { "-N", "2", "a", ":", "-n", "2", "-n", "3", "a" },
+      "duplicate setting: -n" },
     { "twice, job-wide, two blocks", { "-l", "a", ":", "-l", "b" },
       "duplicate setting: -l" },
     { "one setting, two options", { "-l", "-prepend-pattern", "x", "a" },
