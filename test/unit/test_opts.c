@@ -861,9 +861,9 @@ static const struct { const char *name, *file; size_t len; const char *want, *er
     { "an open end",     FILE_OF("A=1\0B=2"), "1*a set=A=1,B=2,D=4", "" },
     { "nothing",         FILE_OF(""), "1*a set=D=4", "" },
     { "twice",           FILE_OF("D=1\0D=2\0"), "1*a set=D=1,D=2,D=4", "" },
-    { "no =",            FILE_OF("A=1\0B\0"), NULL, "-envfile: FILE: 'B' is not NAME=VALUE" },
-    { "no name",         FILE_OF("=1\0"), NULL, "-envfile: the variable has no name" },
-    { "an empty string", FILE_OF("A=1\0\0"), NULL, "-envfile: FILE: '' is not NAME=VALUE" },
+    { "no =",            FILE_OF("A=1\0B\0"), NULL, "-envfile: FILE: entry 2 is not NAME=VALUE" },
+    { "no name",         FILE_OF("=1\0"), NULL, "-envfile: FILE: entry 1 is not NAME=VALUE" },
+    { "an empty string", FILE_OF("A=1\0\0"), NULL, "-envfile: FILE: entry 2 is not NAME=VALUE" },
 };
 
 static void test_envfile(void **state)
