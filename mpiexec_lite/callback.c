@@ -2,6 +2,7 @@
 #include "mpiexec_lite/callback.h"
 
 #include "mpiexec_lite/gate.h"
+#include "mpiexec_lite/launchers.h"
 #include "mpiexec_lite/ports.h"
 
 #include <arpa/inet.h>
@@ -54,7 +55,8 @@ static void tried(void *host, const char *why)
         c->ops->works(c->host);
         return;
     }
-    snprintf(text, sizeof text, "-launcher tcp and manual need munge: %s", why);
+    snprintf(text, sizeof text, "-launcher %s needs munge: %s",
+             launcher_way(c->how->launcher)->name, why);
     c->ops->broken(c->host, text);
 }
 
