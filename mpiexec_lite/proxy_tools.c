@@ -59,7 +59,6 @@ int proxy_tools_told(struct proxy *p, const struct msg *m, const char *payload, 
 {
     bool bulk = tool_streams_is_bulk(m->cmd);
     long long position;
-    struct remote *to;
 
     if (msg_number(m, "position", 1, INT_MAX, &position, e) < 0 ||
         (bulk && link_take(p->up, len, e) < 0))
@@ -68,10 +67,7 @@ int proxy_tools_told(struct proxy *p, const struct msg *m, const char *payload, 
         link_grant(p->up, LINK_BULK, len);
     if (position == p->position)
         return p->tools ? tool_streams_told(&p->streams, p->position, m, payload, len, e) : 0;
-    to = remotes_towards(&p->below, (int)position);
-    if (to && to->state == REMOTE_UP)
-        link_message(to->link, bulk ? LINK_BULK : LINK_CONTROL, proxy_copy(p, m), payload, len,
-                     NULL);
+    proxy_pass_towards(p, position, bulk ? LINK_BULK : LINK_CONTROL, m, payload, len);
     return 0;
 }
 

@@ -24,6 +24,7 @@ import fcntl
 import glob
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -31,7 +32,7 @@ import time
 
 from lib import B, HOST, Job, LIMIT, ROOT, SYS, Wrong, need, same, show, tmp, wait_for
 
-__all__ = ["finder", "Peer", "Tool", "Far", "Rank", "Ranks", "LENDER", "Closed", "tools_socket", "await_entry",
+__all__ = ["finder", "Peer", "Tool", "Stopped", "Far", "Rank", "Ranks", "LENDER", "Closed", "tools_socket", "await_entry",
            "value", "info", "proc", "query", "entries", "results", "plain", "good", "is_sanitized",
            "preloaded", "lean"]
 
@@ -372,6 +373,19 @@ if line and line[0] == "close":
     line = s.makefile().readline().split()
 sys.exit(int(line[1]) if line else 0)
 """]
+
+
+class Stopped:
+    """The launcher's root is stopped meanwhile."""
+
+    def __init__(self, job):
+        self.root = job.root()
+
+    def __enter__(self):
+        os.kill(self.root, signal.SIGSTOP)
+
+    def __exit__(self, *_):
+        os.kill(self.root, signal.SIGCONT)
 
 
 class Far(Peer):
