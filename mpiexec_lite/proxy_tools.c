@@ -1,5 +1,5 @@
 /* proxy_tools.c - tools that call a proxy, on its node: their bytes are carried to the
- * launcher, which serves them (tool_stream.h).  Who may is decided here, where the kernel
+ * launcher, which serves them (tool_stream.h), but for what proxy_query.c answers here.  Who may is decided here, where the kernel
  * says who calls. */
 #include "mpiexec_lite/proxy_impl.h"
 
@@ -14,7 +14,13 @@ static void send_stream(void *host, int position, enum link_class c, struct msg 
     link_message(p->up, c, m, payload, len, NULL);
 }
 
-static const struct tool_streams_ops stream_ops = { send_stream };
+/* What asks for the process table of this node. */
+static bool asked(void *host, const char *text, size_t len, struct buf *reply)
+{
+    return proxy_query(host, NULL, text, len, reply);
+}
+
+static const struct tool_streams_ops stream_ops = { send_stream, asked };
 
 static void enter(void *host, int fd, const struct party *who)
 {

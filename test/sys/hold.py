@@ -247,7 +247,7 @@ def listed():
 
 def held_here(ranks, state):
     """The node's own server says the same, without the launcher."""
-    with Stopped(ranks.job):
+    with Stopped(ranks.job.root()):
         r = good(ranks[1].call("pmix-query", queries=[query("pmix.qry.lptable")]))
     same([p["state"] for p in results(r)[0][2]], [state], "as its own server has it")
 

@@ -131,7 +131,7 @@ def table_here(options):
     ranks = Ranks(*options, "-n", 8)
     name = ranks[0].nspace
     whole = answer(ranks[0], TABLE)
-    with Stopped(ranks.job):
+    with Stopped(ranks.job.root()):
         for r in list(ranks)[2:]:                    # of the other nodes
             rows_ = whole[r.rank // 2 * 2:r.rank // 2 * 2 + 2]
             same(answer(r, LOCAL_TABLE), rows_, "the same rows")
@@ -164,7 +164,7 @@ def ends_here(options):
         return {r: p["state"] for r, p in enumerate(rows_) if p["state"] != CONNECTED} == wanted and rows_
     whole = wait_for(all_told, "the ends are told")
     same([whole[r]["exit_code"] for r in wanted], [5, 137, 3], "exit codes")
-    with Stopped(ranks.job):
+    with Stopped(ranks.job.root()):
         for r in 2, 4, 6:
             same(answer(ranks[r], LOCAL_TABLE), whole[r:r + 2], f"beside rank {r}")
     ranks.end(4, signo=9)

@@ -376,16 +376,16 @@ sys.exit(int(line[1]) if line else 0)
 
 
 class Stopped:
-    """The launcher's root is stopped meanwhile."""
+    """A process (a launcher's root) is stopped meanwhile."""
 
-    def __init__(self, job):
-        self.root = job.root()
+    def __init__(self, pid):
+        self.pid = pid
 
     def __enter__(self):
-        os.kill(self.root, signal.SIGSTOP)
+        os.kill(self.pid, signal.SIGSTOP)
 
     def __exit__(self, *_):
-        os.kill(self.root, signal.SIGCONT)
+        os.kill(self.pid, signal.SIGCONT)
 
 
 class Far(Peer):
