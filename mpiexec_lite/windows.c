@@ -72,7 +72,7 @@ static bool is_near(const struct plan *p, const struct host *h)
 static int check_rank(const struct plan *p, const struct host *h, int rank, struct err *e)
 {
     if (is_near(p, h))
-        return has_program("gdb") ? 0 : err_set(e, ERR_OTHER, "-gdb: there is no gdb here");
+        return has_program(p->gdb) ? 0 : err_set(e, ERR_OTHER, "-gdb: there is no %s here", p->gdb);
     if (p->remote.launcher == LAUNCHER_SSH)
         return 0;
     return err_set(e, ERR_OTHER, "-gdb: rank %d is on %s, where only -launcher ssh can open gdb, "
@@ -111,8 +111,8 @@ static const char in_window[] =
  * everybody: it still waits for gdb, but no thread of it will stop again later.  gdb runs the
  * user's shell, which need not be one that reads this. */
 static const char in_gdb[] =
-    "command -v gdb >/dev/null 2>&1 || { echo \"there is no gdb on $(uname -n)\"; exit 1; }; "
-    "exec gdb -q -iex \"set pagination off\" -p %d -ex \"handle SIGCONT nostop noprint pass\" "
+    "command -v \"$gdb\" >/dev/null 2>&1 || { echo \"there is no $gdb on $(uname -n)\"; exit 1; }; "
+    "exec \"$gdb\" -q -iex \"set pagination off\" -p %d -ex \"handle SIGCONT nostop noprint pass\" "
     "-ex \"set pagination on\" "
     "-ex \"shell /bin/sh -c 'grep -q TracerPid:.0 /proc/%d/status || kill -CONT %d'\"";
 
@@ -131,9 +131,12 @@ static int add_gdb(const struct windows *w, const struct window *x, struct strli
     struct buf script = BUF_INIT, line = BUF_INIT;
     int pid = (int)x->pid, rc;
 
+    buf_str(&script, "gdb=");
+    rc = spread_quote(w->plan->gdb, &script);
+    buf_str(&script, "; ");
     buf_printf(&script, in_gdb, pid, pid, pid);
     buf_str(&line, "exec /bin/sh -c ");
-    if (script.failed || spread_quote(buf_bytes(&script), &line) < 0 || line.failed)
+    if (rc < 0 || script.failed || spread_quote(buf_bytes(&script), &line) < 0 || line.failed)
         rc = -1;
     else if (is_near(w->plan, x->host))
         rc = add_all(to, (const char *const[]){ "sh", "-c", buf_bytes(&script), NULL });

@@ -4,6 +4,7 @@ tool that starts the launcher (-tool).  gdb on ranks of other hosts: windows_ssh
 
 import os
 import re
+import shutil
 import signal
 
 from lib import *
@@ -334,10 +335,39 @@ def mpir():
 def debug():
     r = run("-debug", "-n", 1, "true")
     need(r.status == 0 and any("exit status 0" in m for m in r.messages), "-v", r)
-    job = launch("--debug=gdb:1", "-n", 2, "sh", "-c", "echo ran $PMI_RANK")
-    tmux, panes = windows(job, [(1, HOST)])
-    tmux.type(panes[1], "continue")
+    for words in ["--debug=gdb:1"], ["--debug", "gdb", "1"], ["--debug", shutil.which("gdb") + ":1"]:
+        job = launch(*words, "-n", 2, "sh", "-c", "echo ran $PMI_RANK")
+        tmux, panes = windows(job, [(1, HOST)])
+        tmux.type(panes[1], "continue")
+        same(sorted(job.finish().lines), ["ran 0", "ran 1"], "end")
+
+
+@test("issue 7: --debug gdb -n 2 opens gdb on both ranks; -debug gdb, with one dash, and --debug -- gdb run a program gdb")
+def debug_gdb():
+    job = launch("--debug", "gdb", "-n", 2, "sh", "-c", "echo ran $PMI_RANK")
+    tmux, panes = windows(job, [(0, HOST), (1, HOST)])
+    for pane in panes.values():
+        tmux.type(pane, "continue")
     same(sorted(job.finish().lines), ["ran 0", "ran 1"], "end")
+    for words in ["-debug", "gdb", "-n"], ["--debug", "--", "gdb", "-n"]:
+        r = run(*words, "-batch", "-ex", "echo ran")
+        same((r.status, r.out), (0, b"ran"), words)
+    r = run("--debug", "/nowhere/gdb", "-n", 1, "true", env={"TMUX_TMPDIR": tmp()})
+    need(r.status != 0 and any("there is no /nowhere/gdb here" in m for m in r.messages), "what is missing", r)
+
+
+@test("completion knows what --debug gdb is")
+def completion():
+    def replies(line):
+        script = (f'source {B}/completion/mpiexec_lite; COMP_LINE=$1 COMP_POINT=${{#1}} COMP_WORDS=($1) '
+                  'COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _mpiexec_lite; printf "%s\\n" "${COMPREPLY[@]}"')
+        return subprocess.run(["bash", "-c", script, "bash", line], stdout=subprocess.PIPE, text=True,
+                              timeout=LIMIT).stdout.split()
+    for line in "mpiexec_lite --debug gdb -pp", "mpiexec_lite --debug gdb 0,1 -pp", "mpiexec_lite -debug -pp":
+        need("-ppn" in replies(line), "options", line, replies(line))
+    for line in "mpiexec_lite -debug gdb -pp", "mpiexec_lite --debug gdb x -pp", "mpiexec_lite --debug gdb 0 1 -pp":
+        same(replies(line), [], line)
+    same(replies("mpiexec_lite -debug=g"), ["gdb"], "its values")
 
 
 main()
