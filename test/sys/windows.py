@@ -2,6 +2,7 @@
 """What a person opens: gdb on ranks that are held (-gdb), in panes of a real tmux or in xterms, and a
 tool that starts the launcher (-tool).  gdb on ranks of other hosts: windows_ssh.py."""
 
+import json
 import os
 import re
 import shutil
@@ -197,6 +198,72 @@ def xterms():
     same(sorted(open(f"{tmp()}/titles").read().splitlines()), [f"rank {i} on {HOST}" for i in (0, 1)], "titles")
     same(open(f"{tmp()}/shown").read().count("_start ()"), 2, "gdb in them")
     same(sockets(), [], "tmux")
+
+
+class Display:
+    """A real X server without a screen, and what a person does there."""
+    def __enter__(self):
+        missing = [x for x in ("Xvfb", "xterm", "xdotool") if not shutil.which(x)]
+        if missing:
+            raise Skip(f"{' and '.join(missing)} not installed")
+        ours, its = os.pipe()
+        self.server = subprocess.Popen(["Xvfb", "-displayfd", str(its), "-nolisten", "tcp", "-screen", "0", "800x600x24"],
+                                       pass_fds=[its], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(its)
+        with os.fdopen(ours) as f:
+            self.name = ":" + f.readline().strip()
+        need(self.name != ":", "an X server")
+        return self
+
+    def __exit__(self, *_):
+        self.server.terminate()              # its socket goes with it
+        self.server.wait(LIMIT)
+
+    def do(self, *words):
+        r = subprocess.run(["xdotool", *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                           timeout=LIMIT, env={"PATH": os.environ["PATH"], "DISPLAY": self.name})
+        return r.stdout.split()
+
+    def windows(self, title):
+        return self.do("search", "--onlyvisible", "--name", f"^{title}$")
+
+    def type(self, window, line):
+        self.do("windowfocus", window, "type", line)
+        self.do("key", "Return")
+
+
+def tracer(pid):
+    return int(re.search(r"TracerPid:\s*(\d+)", open(f"/proc/{pid}/status").read())[1])
+
+
+@test("real xterms on a real X server: --debug gdb opens two, gdb in each has its held rank; one that is quit ends its "
+      "xterm, the job's end the other")
+def real_xterms():
+    with Display() as x:
+        job = launch("--debug", "gdb", "-n", 2, "sh", "-c", "echo ran $PMI_RANK", env={"DISPLAY": x.name})
+        names = [f"rank {r} on {HOST}" for r in (0, 1)]
+        xterms = [wait_for(lambda t=t: x.windows(t), f"an xterm {t}")[0] for t in names]
+        await_entry(job)
+        pids = [p["pid"] for p in json.loads(subprocess.check_output([PMIX_TOOL, "--json", "--pid", str(job.pid), "ps"],
+                                                                     timeout=LIMIT))["jobs"][0]["ranks"]]
+        for pid, name in zip(pids, names):
+            gdb = wait_for(lambda pid=pid: tracer(pid), f"gdb traces {pid}")
+            same(os.path.basename(os.readlink(f"/proc/{gdb}/exe")), "gdb", "who traces it")
+            parent = stat(gdb)[1]
+            while os.path.basename(os.readlink(f"/proc/{parent}/exe")) != "xterm":
+                parent = stat(parent)[1]
+            need(name.encode() in proc_bytes(parent, "cmdline"), "it is in that xterm", proc_bytes(parent, "cmdline"))
+            need(os.readlink(f"/proc/{gdb}/fd/0").startswith("/dev/pts/"), "which is its terminal")
+        need(job.popen.poll() is None and not job.text(), "both wait")
+        x.type(xterms[0], "continue")
+        wait_for(lambda: b"ran 0" in job.text(), "rank 0 goes on, and its gdb stays")
+        same([len(x.windows(t)) for t in names], [1, 1], "windows")
+        x.type(xterms[1], "quit")
+        x.type(xterms[1], "y")
+        r = job.finish()
+        same((r.status, sorted(r.lines)), (0, ["ran 0", "ran 1"]), r)
+        same([x.windows(t) for t in names], [[], []], "windows afterwards")
+        same(sockets(), [], "tmux")
 
 
 @rows([(f"{s.name} to the launcher, {w}: no window, no process is left", s, options)
