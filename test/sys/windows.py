@@ -2,6 +2,7 @@
 """What a person opens: gdb on ranks that are held (-gdb), in panes of a real tmux or in xterms, and a
 tool that starts the launcher (-tool).  gdb on ranks of other hosts: windows_ssh.py."""
 
+import glob
 import json
 import os
 import re
@@ -240,12 +241,15 @@ def tracer(pid):
       "xterm, the job's end the other")
 def real_xterms():
     with Display() as x:
-        job = launch("--debug", "gdb", "-n", 2, "sh", "-c", "echo ran $PMI_RANK", env={"DISPLAY": x.name})
+        write_file(f"{tmp()}/resources", "*logging: on\n")
+        job = launch("--debug", "gdb", "-n", 2, "sh", "-c", "echo ran $PMI_RANK", cwd=tmp(),
+                     env={"DISPLAY": x.name, "XENVIRONMENT": f"{tmp()}/resources"})
         names = [f"rank {r} on {HOST}" for r in (0, 1)]
         xterms = [wait_for(lambda t=t: x.windows(t), f"an xterm {t}")[0] for t in names]
         await_entry(job)
         pids = [p["pid"] for p in json.loads(subprocess.check_output([PMIX_TOOL, "--json", "--pid", str(job.pid), "ps"],
                                                                      timeout=LIMIT))["jobs"][0]["ranks"]]
+        logs, shown = [], lambda f: open(f, errors="replace").read().rstrip()
         for pid, name in zip(pids, names):
             gdb = wait_for(lambda pid=pid: tracer(pid), f"gdb traces {pid}")
             same(os.path.basename(os.readlink(f"/proc/{gdb}/exe")), "gdb", "who traces it")
@@ -254,11 +258,14 @@ def real_xterms():
                 parent = stat(parent)[1]
             need(name.encode() in proc_bytes(parent, "cmdline"), "it is in that xterm", proc_bytes(parent, "cmdline"))
             need(os.readlink(f"/proc/{gdb}/fd/0").startswith("/dev/pts/"), "which is its terminal")
+            logs.append(wait_for(lambda: glob.glob(f"{tmp()}/Xterm.log.*.{parent}"), "what it shows")[0])
+            wait_for(lambda: shown(logs[-1]).endswith("(gdb)"), "a prompt in it")
         need(job.popen.poll() is None and not job.text(), "both wait")
         x.type(xterms[0], "continue")
         wait_for(lambda: b"ran 0" in job.text(), "rank 0 goes on, and its gdb stays")
         same([len(x.windows(t)) for t in names], [1, 1], "windows")
         x.type(xterms[1], "quit")
+        wait_for(lambda: shown(logs[1]).endswith("(y or n)"), f"gdb's question in {shown(logs[1])}")
         x.type(xterms[1], "y")
         r = job.finish()
         same((r.status, sorted(r.lines)), (0, ["ran 0", "ran 1"]), r)
