@@ -272,6 +272,7 @@ bench: all $B/test/sim/sim $B/test/bench/layer
 	@test/bench/ssh $B
 	@test/bench/layer_run $B
 	@test/bench/tools $B
+	@test/bench/tool_ends $B
 	@$B/test/sim/sim --table
 torture: all ; @test/torture/run
 differential: all ; @test/differential/run

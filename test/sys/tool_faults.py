@@ -2,7 +2,9 @@
 """T10: each party that takes part where tools are dies of SEGV and of KILL: the launcher's two
 processes, the server of a node, a rank, a tool, a debugger, one of its daemons.  What becomes of the
 others, what a tool is told, and how long that took beside its target (a comment: no test is failed by a
-slow machine)."""
+slow machine; test/bench/tool_ends makes a table of them)."""
+
+import re
 
 from mpirlib import *
 from pmixlib import *
@@ -16,6 +18,11 @@ BOTH = (signal.SIGSEGV, signal.SIGKILL)
 
 
 os.environ["ASAN_OPTIONS"] = sanitizer("handle_segv=0")          # they die as they do without
+
+
+def measured(began, target):
+    """What was waited for has come, `target` seconds being enough."""
+    comment(f"seen after {time.monotonic() - began:.2f} s; target {target} s")
 
 
 class Watched:
@@ -60,7 +67,7 @@ class Watched:
         os.kill(pid, signo)
 
     def took(self, target):
-        comment(f"seen after {time.monotonic() - self.began:.2f} s; target {target} s")
+        measured(self.began, target)
 
     def hear(self, status):
         """Events up to this one: (status, rank) of each."""
@@ -177,7 +184,7 @@ def debugger(signo):
     os.kill(d.popen.pid, signo)
     d.popen.wait(LIMIT)
     nothing_left(d.mark)
-    comment(f"gone after {time.monotonic() - began:.2f} s; target 3 s")
+    measured(began, 3)
 
 
 @each("one daemon of a debugger dies: the others end, a tool is told, the job goes on")
@@ -262,5 +269,21 @@ def tool_node(signo):
     front.wait(LIMIT)
 
 
-strip()
-main(3)
+@test("T10: a daemon's program is missing on the nodes: the tool is told which and why, ranks go on")
+def tool_missing():
+    w = Watched()
+    began = time.monotonic()
+    r = w.tool.call("pmix-spawn", apps=[{"cmd": "/nowhere/daemon", "argv": ["daemon"], "maxprocs": 1}], infos=[
+        info("pmix.debugger", "BOOL", True), info("pmix.dbg.tgt", "PROC", proc(w.names()[0], "wildcard"))])
+    measured(began, 1)
+    need(r["status"] and re.match(r"(a: cannot start rank 0|b: cannot start rank 1) \(daemon\): exec: No such", r["errmsg"]),
+         "node and reason", r)
+    need(all(alive(p) for p in w.pids), "ranks live")
+    same(w.table(), w.pids, "the table")
+    w.job.kill(signal.SIGTERM)
+    same(w.job.finish().status, 143, "status")
+
+
+if __name__ == "__main__":
+    strip()
+    main(3)
