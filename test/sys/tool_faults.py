@@ -77,6 +77,13 @@ class Watched:
             seen.append((m["status"], m["source"]["rank"]))
         return seen
 
+    def goes_on(self):
+        """Ranks run and are answered for, until the launcher is told to end."""
+        need(all(alive(p) for p in self.pids), "ranks live")
+        same(self.table(), self.pids, "the table")
+        self.job.kill(signal.SIGTERM)
+        same(self.job.finish().status, 143, "status")
+
     def closed(self):
         """The stream of the tool ends: no more is to be had."""
         try:
@@ -154,11 +161,8 @@ def tool(signo):
     w.kill(other.pid, signo)
     same(other.wait(LIMIT), -signo, "it is gone")
     other.stderr.close()
-    same(w.table(), w.pids, "the table")
-    need(all(alive(p) for p in w.pids), "ranks live")
-    w.job.kill(signal.SIGTERM)
+    w.goes_on()
     w.hear(JOB_END)
-    same(w.job.finish().status, 143, "status")
 
 
 @each("a debugger that has attached dies: the launcher goes on")
@@ -169,10 +173,8 @@ def attached(signo):
     w.kill(d.popen.pid, signo)
     d.popen.wait(LIMIT)
     wait_for(lambda: stat(w.job.pid)[0] == "S", "the launcher runs")
-    same(w.table(), w.pids, "the table")
-    w.job.kill(signal.SIGTERM)
+    w.goes_on()
     w.hear(JOB_END)
-    same(w.job.finish().status, 143, "status")
 
 
 @each("a debugger that has started the launcher dies: launcher, held ranks and its daemons go")
@@ -216,9 +218,7 @@ def tool_front(signo):
     same(w.events(w.daemons, JOB_END)["pmix.nspace"], w.daemons, "it is told")
     w.took(3)
     need(not any(alive(p) for p in pids), "when it is true")
-    need(all(alive(p) for p in w.pids), "ranks live")
-    w.job.kill(signal.SIGTERM)
-    same(w.job.finish().status, 143, "status")
+    w.goes_on()
 
 
 @each("C.2: one daemon of a tool dies: it is told which, where and how; the others end, ranks go on")
@@ -232,9 +232,7 @@ def tool_daemon(signo):
     w.events(w.daemons, JOB_END)
     need(not any(alive(p) for p in pids), "both are gone")
     same(front.wait(LIMIT), 128 + signo, "its front end ends like them")
-    need(all(alive(p) for p in w.pids), "ranks live")
-    w.job.kill(signal.SIGTERM)
-    same(w.job.finish().status, 143, "status")
+    w.goes_on()
 
 
 @each("D: a rank dies: a tool is told how its job ends; its daemons stay until it ends (more: daemons.py)")
@@ -278,10 +276,7 @@ def tool_missing():
     measured(began, 1)
     need(r["status"] and re.match(r"(a: cannot start rank 0|b: cannot start rank 1) \(daemon\): exec: No such", r["errmsg"]),
          "node and reason", r)
-    need(all(alive(p) for p in w.pids), "ranks live")
-    same(w.table(), w.pids, "the table")
-    w.job.kill(signal.SIGTERM)
-    same(w.job.finish().status, 143, "status")
+    w.goes_on()
 
 
 if __name__ == "__main__":
