@@ -285,17 +285,17 @@ static int on_stdin(struct proxy *p, const struct msg *m, const char *payload, s
                     struct err *e)
 {
     struct proxy_job *j = proxy_job_named(p, m, e);
-    struct remote *to;
+    struct remote *to, *only;
     long long position;
 
     if (e->code || msg_number(m, "position", -1, INT_MAX, &position, e) < 0 ||
         link_take(p->up, len, e) < 0)
         return -1;
     link_grant(p->up, LINK_BULK, len);
+    only = position < 0 ? NULL : remotes_towards(&p->below, (int)position);
     for (int i = 0; i < p->below.n; i++) {
         to = p->below.v[i];
-        if (to->state != REMOTE_UP ||
-            (position >= 0 && to != remotes_towards(&p->below, (int)position)))
+        if (to->state != REMOTE_UP || (position >= 0 && to != only))
             continue;
         msg_int(proxy_message(p, "stdin"), "position", position);
         if (j && j->number)
