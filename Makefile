@@ -243,27 +243,27 @@ layers:
 SAN = -fsanitize=address,undefined -fno-sanitize-recover=all
 asan: test-deps
 	@ASAN_OPTIONS=disable_coredump=0 $(MAKE) --no-print-directory B=build/asan HARDEN= \
-	    CFLAGS='-O1 -g -fno-omit-frame-pointer $(SAN)' check-only
+	    CFLAGS='-O1 -g -fno-omit-frame-pointer -DAT_EXIT $(SAN)' check-only
 
 SECS ?= 60
 FUZZ_FLAGS = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined,fuzzer-no-link
 $B/fuzz_%: $B/test/fuzz/fuzz_%.o $(everything)
 	$(LD_TEST) -fsanitize=fuzzer -lpthread $(LIBS) -o $@
 fuzz-build: $(fuzzers:%=$B/fuzz_%)
-# T=frame: only that one.
+# T=frame: only that one.  As many at a time as there are processors.
 fuzz:
 	@$(MAKE) --no-print-directory CC=clang B=build/fuzz CFLAGS='$(FUZZ_FLAGS)' HARDEN= fuzz-build
-	@for t in $(or $T,$(fuzzers)); do mkdir -p build/fuzz/corpus/$$t; \
-	    echo "fuzzing $$t for $(SECS) s"; \
-	    build/fuzz/fuzz_$$t -max_total_time=$(SECS) -print_final_stats=1 -timeout=10 \
-	        -artifact_prefix=build/fuzz/found- build/fuzz/corpus/$$t test/corpus/$$t \
-	        >build/fuzz/$$t.log 2>&1 || { tail -40 build/fuzz/$$t.log; exit 1; }; \
-	    grep -h -E 'number_of_executed_units|peak_rss' build/fuzz/$$t.log; done
+	@printf '%s\n' $(or $T,$(fuzzers)) | xargs -P $$(nproc) -I@ sh -c ' \
+	    mkdir -p build/fuzz/corpus/@; echo "fuzzing @ for $(SECS) s"; \
+	    build/fuzz/fuzz_@ -max_total_time=$(SECS) -print_final_stats=1 -timeout=10 \
+	        -artifact_prefix=build/fuzz/found- build/fuzz/corpus/@ test/corpus/@ \
+	        >build/fuzz/@.log 2>&1 || { tail -40 build/fuzz/@.log; exit 255; }; \
+	    echo @: $$(grep -h -E "number_of_executed_units|peak_rss" build/fuzz/@.log)'
 
 cover: test-deps
 	@find build/cover -name '*.gcda' -delete 2>/dev/null || true
 	@$(MAKE) --no-print-directory B=build/cover HARDEN= CHECKS=test/differential/quick \
-	    CFLAGS='-O0 -g --coverage -fprofile-update=atomic' check-only
+	    CFLAGS='-O0 -g -DAT_EXIT --coverage -fprofile-update=atomic' check-only
 	@gcovr -r . --object-directory build/cover -f 'wire/.*' -f 'pmi2/.*' -f 'pmix_ext/.*' \
 	    -f 'mpiexec_lite/.*' -s
 

@@ -124,6 +124,18 @@ static int check_crowd(const struct plan *p, const struct placement *place)
     return complain(text, refused ? EXIT_USAGE : 0);
 }
 
+/* As exit, without what the loader and libc do at the end, for which nobody has a use: whoever
+ * waits for the job waits for that as well.  AT_EXIT: a build that reports at exit. */
+static _Noreturn void leave(int status)
+{
+#ifdef AT_EXIT
+    exit(status);
+#else
+    fflush(NULL);
+    _exit(status);
+#endif
+}
+
 static void be_root(struct root_args *args, int fd[2])
 {
     close(fd[0]);
@@ -131,7 +143,7 @@ static void be_root(struct root_args *args, int fd[2])
     if (setsid() < 0)
         _exit(complain("cannot start a session for the server process", EXIT_LAUNCHER));
     prctl(PR_SET_NAME, "mpiexec_root");          /* killall does not get both at once */
-    exit(root_run(args));
+    leave(root_run(args));
 }
 
 /* What the rank that has stdin gets itself: -stdin file:F, or our own. */
@@ -347,5 +359,5 @@ int main(int argc, char **argv)
         end_by(signo);
     said_clear(&said);
     plan_clear(&plan);
-    return signo ? 128 + signo : status;
+    leave(signo ? 128 + signo : status);
 }

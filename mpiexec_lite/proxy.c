@@ -4,7 +4,6 @@
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/fatal.h"
 #include "mpiexec_lite/machine.h"
-#include "mpiexec_lite/stage.h"
 #include "mpiexec_lite/sweep.h"
 #include "wire/limits.h"
 
@@ -231,7 +230,7 @@ static int grow_below(struct proxy *p, bool trial)
 {
     int first, n = tree_children(&p->tree, p->position, &first), have = p->below.n;
     struct remotes_args args = { .loop = p->loop, .plan = &p->main->bundle.plan, .tree = p->tree,
-                                 .server = p->node.server, .up = p->up, .proxy = p->beside,
+                                 .server = p->node.server, .up = p->up,
                                  .bundle = buf_bytes(&p->raw), .bundle_len = p->raw.len,
                                  .user = p->args->user, .ops = &proxy_remote_ops, .host = p };
 
@@ -407,8 +406,7 @@ int proxy_run(const struct proxy_args *args)
     msg_init(&p.msg);
     TAILQ_INIT(&p.jobs);
     p.loop = fatal_loop_new();
-    if (!p.loop || open_signals(&p) < 0 || sweep_prepare() < 0 ||
-        stage_beside(p.beside, sizeof p.beside) < 0)
+    if (!p.loop || open_signals(&p) < 0 || sweep_prepare() < 0)
         fatal("cannot set up", errno);
     p.below.args.loop = p.loop;
     proxy_look_init(&p);

@@ -48,7 +48,7 @@ struct proxy {
     struct remotes  below;
     struct link    *up;
     struct peer    *peer;            /* the core's name for it */
-    char            hostname[HOST_NAME_MAX + 1], beside[PATH_MAX];
+    char            hostname[HOST_NAME_MAX + 1];
     int             signals;
     ev_io           on_signals, on_guard;
     ev_prepare      prepare;

@@ -79,7 +79,7 @@ static void not_found(struct remote *r)
 
     snprintf(text, sizeof text, "%s: pmi2_proxy was not found there: looked for %s and in "
              "PATH (install it in the same place, or use -proxy PATH or -stage-proxy)%s%s",
-             r->where->name, o->proxy ? o->proxy : r->all->args.proxy,
+             r->where->name, o->proxy ? o->proxy : r->all->proxy,
              r->leader->words.len ? ": " : "", remote_last_words(r));
     remote_failed(r, text);
 }

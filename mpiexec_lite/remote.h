@@ -41,7 +41,6 @@ struct remotes_args {
     const char       *bundle;            /* what each is sent first; borrowed */
     size_t            bundle_len;
     const char       *connect, *job;     /* tcp, manual: where proxies call back; job id */
-    const char       *proxy;             /* path of pmi2_proxy beside this program */
     const struct inherited *user;
     const struct remote_ops *ops;
     void             *host;
@@ -84,6 +83,7 @@ struct remotes {
     int              next;               /* first that was not started yet */
     bool             ending;             /* nothing is started, or told as lost, any more */
     bool             held;               /* nothing is started yet */
+    char            *proxy;              /* owned: path of pmi2_proxy beside this program */
     char            *staging;            /* owned: shell words of -stage-proxy, once needed */
     struct buf       program;            /* owned: its bytes */
     struct noise     noise;              /* what hosts print, until all are up */

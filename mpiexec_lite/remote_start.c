@@ -252,7 +252,7 @@ static int run_command(struct remote *r, const struct ends *theirs, struct err *
     if (launcher_way(o->launcher)->together && !(call.nodes = nodes_of(r, &nodes)))
         rc = err_set(e, ERR_NOMEM, "no memory for a list of hosts");
     if (rc == 0)
-        rc = spread_command(o, r->where, r->how, a->proxy, r->all->staging,
+        rc = spread_command(o, r->where, r->how, r->all->proxy, r->all->staging,
                             a->connect ? &call : NULL, &argv, e);
     ranges_clear(&nodes);
     if (rc == 0 && o->launcher == LAUNCHER_MANUAL) {

@@ -4,11 +4,14 @@
 
 #include "mpiexec_lite/fatal.h"
 #include "mpiexec_lite/launchers.h"
+#include "mpiexec_lite/stage.h"
 #include "mpiexec_lite/sweep.h"
 #include "wire/limits.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -169,8 +172,20 @@ int remotes_launch(struct remotes *rs, int first, int n)
     return n > rs->n ? remotes_add(rs, first + rs->n, n - rs->n) : 0;
 }
 
+/* Where it is looked for first; that it can be looked for in PATH is left. */
+static int find_proxy(struct remotes *rs)
+{
+    char path[PATH_MAX];
+
+    if (!rs->proxy)
+        rs->proxy = strdup(stage_beside(path, sizeof path) < 0 ? "pmi2_proxy" : path);
+    return rs->proxy ? 0 : -1;
+}
+
 int remotes_add(struct remotes *rs, int position, int n)
 {
+    if (find_proxy(rs) < 0)
+        return -1;
     for (int i = 0; i < n; i++)
         if (add(rs, position + i) < 0)
             return -1;
@@ -296,6 +311,7 @@ void remotes_clear(struct remotes *rs)
         free(rs->v[i]);
     }
     free(rs->v);
+    free(rs->proxy);
     free(rs->staging);
     buf_clear(&rs->program);
     noise_clear(&rs->noise);

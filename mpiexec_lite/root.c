@@ -5,7 +5,6 @@
 #include "mpiexec_lite/fatal.h"
 #include "mpiexec_lite/machine.h"
 #include "mpiexec_lite/now.h"
-#include "mpiexec_lite/stage.h"
 #include "mpiexec_lite/sweep.h"
 
 #include <errno.h>
@@ -79,7 +78,8 @@ static int make_main(struct root *r, struct err *e)
 
     if (!j)
         return -1;
-    if (!getcwd(r->cwd, sizeof r->cwd))
+    r->cwd = getcwd(NULL, 0);
+    if (!r->cwd)
         return err_set(e, ERR_OTHER, "cannot tell the working directory: %s", strerror(errno));
     j->programs = (char **)r->args->programs;
     j->bundle = (struct bundle){ .plan = *r->plan, .place = *r->args->place, .cwd = r->cwd,
@@ -160,8 +160,7 @@ static int prepare(struct root *r, struct err *e)
     r->began = root_now(r);
     gethostname(r->hostname, sizeof r->hostname - 1);
     r->loop = fatal_loop_new();
-    if (!r->loop || root_open_signals(r) < 0 || sweep_prepare() < 0 ||
-        stage_beside(r->beside, sizeof r->beside) < 0)
+    if (!r->loop || root_open_signals(r) < 0 || sweep_prepare() < 0)
         return err_set(e, ERR_OTHER, "cannot set up: %s", strerror(errno));
     control_init(&r->control, r->args->control, &root_control_ops, r);
     if (root_places_init(r, e) < 0 || prepare_node(r, e) < 0 || make_main(r, e) < 0 ||
@@ -247,6 +246,7 @@ static void clear(struct root *r)
     free(r->at);
     free(r->positions);
     strlist_clear(&r->machines);
+    free(r->cwd);
     if (r->loop)
         ev_loop_destroy(r->loop);
 }

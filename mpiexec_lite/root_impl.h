@@ -169,8 +169,7 @@ struct root {
     struct control    control;
     struct inherited  user;
     char              hostname[HOST_NAME_MAX + 1];
-    char              beside[PATH_MAX];  /* pmi2_proxy beside this program */
-    char              cwd[PATH_MAX];
+    char             *cwd;       /* owned */
     char              jobid[48];
     size_t            input_given;       /* bytes of stdin that were granted again */
     int               signals;   /* signalfd */

@@ -64,9 +64,10 @@ static void conclude(struct root *r)
     output_end_far(j->crew.output);
     if (r->plan->print_all_exitcodes)
         launch_tell_statuses(&j->launch);
-    root_say(r, 1, "root: exit status %d, processor time %.3f s, peak memory %ld KiB, "
-             "key-value space %zu bytes", r->status, usage_cpu(), usage_peak_kib(),
-             j->crew.job ? job_kvs_bytes(j->crew.job) : 0);
+    if (r->plan->verbose)
+        root_say(r, 1, "root: exit status %d, processor time %.3f s, peak memory %ld KiB, "
+                 "key-value space %zu bytes", r->status, usage_cpu(), usage_peak_kib(),
+                 j->crew.job ? job_kvs_bytes(j->crew.job) : 0);
     places_flush(&r->places);
 }
 

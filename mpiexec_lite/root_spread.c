@@ -239,8 +239,7 @@ int root_spread_init(struct root *r, struct err *e)
 {
     struct remotes_args args = { .loop = r->loop, .plan = r->plan, .tree = r->tree,
                                  .server = r->node.server, .bundle = buf_bytes(&r->bundle),
-                                 .bundle_len = r->bundle.len, .proxy = r->beside,
-                                 .user = &r->user, .ops = &root_remote_ops, .host = r };
+                                 .bundle_len = r->bundle.len, .user = &r->user, .ops = &root_remote_ops, .host = r };
     int first, n;
 
     if (calls_back(r))                   /* also later: keys will be in our memory */

@@ -70,9 +70,11 @@ static bool push(struct sealed *s, int fd, struct buf *b, ev_io *writable)
 /* Go on with what can go on; s may be gone afterwards. */
 static void go_on(struct sealed *s)
 {
-    if (!push(s, s->tcp, &s->out, &s->tcp_out)) {
-        end(s, "the connection has broken");
-        return;
+    if (!push(s, s->tcp, &s->out, &s->tcp_out)) {    /* gone: in order or not, what it has sent */
+        buf_reset(&s->out);                          /* before tells, as does its end */
+        s->ended_here = true;
+        ev_io_stop(s->loop, &s->tcp_out);
+        ev_io_stop(s->loop, &s->plain_in);
     }
     if (!push(s, s->plain, &s->in, &s->plain_out))
         buf_reset(&s->in);               /* who read it is gone: its end comes by reading */

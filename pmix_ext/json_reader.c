@@ -1,7 +1,6 @@
 /* json_reader.c - see json_reader.h */
 #include "pmix_ext/json_reader.h"
 
-#include "pmix_ext/plain.h"
 #include "wire/utf8.h"
 
 #include <langinfo.h>

@@ -9,6 +9,7 @@
 #ifndef PMIX_EXT_JSON_READER_H
 #define PMIX_EXT_JSON_READER_H
 
+#include "pmix_ext/plain.h"
 #include "wire/buf.h"
 
 #include <stdint.h>
@@ -56,13 +57,16 @@ static inline bool reader_has(struct json_reader *r, char byte)
 
 /* Does the text of a member begin so, with `"name":`, and no white space before it?  Then it
  * has been read up to its value, and its name is not the string.  False, and nothing was
- * read, is no answer: see reader_member. */
+ * read, is no answer: see reader_member.  (text: readable in eights.) */
 static inline bool reader_has_member(struct json_reader *r, bool first, const char *text,
                                      size_t len)
 {
+    size_t left = (size_t)(r->end - r->at);
     const char *p = r->at;
 
-    if ((size_t)(r->end - p) <= len || (!first && *p++ != ',') || memcmp(p, text, len))
+    if (left <= len || (!first && *p++ != ','))
+        return false;
+    if (left > len + sizeof(uint64_t) ? !plain_same(p, text, len) : memcmp(p, text, len))
         return false;
     r->at = p + len;
     return true;

@@ -295,9 +295,11 @@ static struct fact_rank look(struct ext *x, const struct element *of)
     return r;
 }
 
+/* Up to the end of its name: all of it for every rank would be most of the work. */
 static void set_proc(pmix_proc_t *p, const struct element *of)
 {
-    strncpy(p->nspace, of->job->job.nspace, sizeof p->nspace - 1);
+    if (!memccpy(p->nspace, of->job->job.nspace, '\0', sizeof p->nspace))
+        p->nspace[sizeof p->nspace - 1] = '\0';
     p->rank = (pmix_rank_t)of->rank;
 }
 
@@ -317,11 +319,14 @@ static int add_proc_info(struct ext *x, const struct element *of, struct buf *ou
                          struct err *e)
 {
     struct fact_rank r = look(x, of);
-    pmix_proc_info_t p = { .hostname = (char *)(uintptr_t)node_name(x, of->node),
-                           .executable_name = (char *)(uintptr_t)program(&of->app),
-                           .pid = r.pid, .exit_code = r.exit_code, .state = r.state };
+    pmix_proc_info_t p;
 
     set_proc(&p.proc, of);
+    p.hostname = (char *)(uintptr_t)node_name(x, of->node);
+    p.executable_name = (char *)(uintptr_t)program(&of->app);
+    p.pid = r.pid;
+    p.exit_code = r.exit_code;
+    p.state = r.state;
     return value_encode(PMIX_PROC_INFO, &p, "process", out, e) < 0 ? -1 : 1;
 }
 

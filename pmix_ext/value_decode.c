@@ -27,6 +27,7 @@ static int add_element(size_t size, struct in *in)
 
 int take_elements(const struct type *t, struct growing *g, struct in *in)
 {
+    const struct plain *plain = t->form == FORM_RECORD ? plain_of(t) : NULL;
     bool first = true;
     int more;
 
@@ -39,6 +40,8 @@ int take_elements(const struct type *t, struct growing *g, struct in *in)
             return value_at(in->e, "[%zu]", g->n);
         if (!(to = grow(g)))
             return value_no_memory(in);
+        if (plain && take_plain(plain, to, &in->r))
+            continue;
         if (reader_next(&in->r) < 0 || take_value(t, to, in) < 0)
             return value_at(in->e, "[%zu]", g->n - 1);
     }

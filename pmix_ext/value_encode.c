@@ -149,8 +149,11 @@ static void add_name(struct buf *b, char before, const struct field *f)
 
 static int put_record(const struct type *t, const void *from, struct out *o)
 {
+    const struct plain *plain = plain_of(t);
     char before = '{';
 
+    if (plain && put_plain(plain, from, o->buf))
+        return 0;
     for (const struct field *f = t->fields; f->name; f++) {
         if (is_absent(f, from))
             continue;

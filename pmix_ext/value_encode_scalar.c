@@ -1,6 +1,5 @@
 /* value_encode_scalar.c - values that hold no others, to JSON text; see value.h. */
 #include "pmix_ext/base64.h"
-#include "pmix_ext/plain.h"
 #include "pmix_ext/value_impl.h"
 #include "wire/utf8.h"
 
@@ -24,21 +23,12 @@ static int put_bool(const struct type *t, const void *from, struct out *o)
 
 static void add_number(struct buf *b, bool negative, uint64_t n)
 {
-    enum { MOST = 20 };                  /* digits; of what is negative 19, and the sign */
-    char *to = buf_room(b, MOST), *end;
-    size_t digits = 1;
+    char *to = buf_room(b, 1 + PLAIN_NUMBER);
 
     if (!to)
         return;
-    for (uint64_t least = 10; n >= least && digits < MOST; digits++)
-        least *= 10;
-    if (negative)
-        *to++ = '-';
-    end = to + digits;
-    do
-        *--end = (char)('0' + n % 10);
-    while (n /= 10);
-    buf_commit(b, negative + digits);
+    *to = '-';
+    buf_commit(b, negative + plain_write(to + negative, n));
 }
 
 static int put_int(const struct type *t, const void *from, struct out *o)

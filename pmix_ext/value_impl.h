@@ -88,6 +88,46 @@ bool all_zero(const void *data, size_t n);
 void type_clear(const struct type *t, void *value);
 void type_free_array(const struct type *t, void *array, size_t n);
 
+/* --- plain records ------------------------------------------------------------------ */
+
+enum { PLAIN_STEPS = 16 };
+
+/* A scalar of a record, or with FORM_NONE its end. */
+struct step {
+    char      text[PLAIN_TEXT];      /* before it: names, braces, and the quotes of text */
+    size_t    length;
+    enum form form;
+    size_t    size, offset;          /* of it in the record */
+    uint64_t  most;                  /* of a number: plain_most */
+};
+
+/* A record of numbers and text only, whatever is nested laid out flat. */
+struct plain {
+    const struct type *type;
+    struct step steps[PLAIN_STEPS + 1];
+    size_t n;
+    size_t most;             /* bytes of its JSON, text being no longer than a number, and as
+                                many more as are copied in vain with what is before the end */
+};
+
+/* The largest number of a type that is written as digits. */
+static inline uint64_t plain_most(enum form form, size_t size)
+{
+    unsigned unused = 64 - 8 * (unsigned)size;
+
+    if (form == FORM_RANK)
+        return PMIX_RANK_VALID - 1;
+    return (uint64_t)INT64_MAX >> (form == FORM_UINT && unused ? unused - 1 : unused);
+}
+
+/* How a type is laid out; NULL: it is no such record.  Constant, thread-safe. */
+const struct plain *plain_of(const struct type *t);
+
+/* Append a record, or fill one that is all zero from what is not read yet.  False: it is not
+ * as most are, and nothing was done.  There are no errors. */
+bool put_plain(const struct plain *p, const void *record, struct buf *b);
+bool take_plain(const struct plain *p, void *record, struct json_reader *r);
+
 /* --- to JSON ------------------------------------------------------------------------ */
 
 struct out {

@@ -8,8 +8,8 @@
  *
  * The server is a process with the real core and layer on a fake host; a tool is another, which
  * reads frames and decodes what is in them.  Prints NAME=VALUE: ms, or microseconds for each of
- * COUNT; cpu= is what both processes have used, memory (KiB) what the peak of one has grown
- * by (Linux: VmHWM). */
+ * COUNT; cpu= is what both processes have used (of a table each has its own), memory (KiB) what
+ * the peak of one has grown by (Linux: VmHWM). */
 #include <poll.h>
 #include <stdarg.h>
 #include <sys/resource.h>
@@ -40,18 +40,20 @@ static double now(void)                  /* ms */
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-/* Of this process, and of those it has waited for; ms. */
-static double cpu(void)
+/* Of this process, RUSAGE_SELF, or of those it has waited for, RUSAGE_CHILDREN; ms. */
+static double cpu_of(int who)
 {
-    struct rusage a, b;
+    struct rusage used;
     struct timeval t;
 
-    getrusage(RUSAGE_SELF, &a);
-    getrusage(RUSAGE_CHILDREN, &b);
-    timeradd(&a.ru_utime, &a.ru_stime, &t);
-    timeradd(&t, &b.ru_utime, &t);
-    timeradd(&t, &b.ru_stime, &t);
+    getrusage(who, &used);
+    timeradd(&used.ru_utime, &used.ru_stime, &t);
     return (double)t.tv_sec * 1e3 + (double)t.tv_usec / 1e3;
+}
+
+static double cpu(void)                  /* of both */
+{
+    return cpu_of(RUSAGE_SELF) + cpu_of(RUSAGE_CHILDREN);
 }
 
 /* --- memory ------------------------------------------------------------ */
@@ -376,7 +378,8 @@ static void figure_table(int ranks)
     int fd[2], tell[2];
     struct value_answer *list = NULL;
     struct tool *t = malloc(sizeof *t);
-    double began, took, copied, kept, used = cpu(), copy_used;
+    double began, took, copied, kept, tool_used, server_used = cpu_of(RUSAGE_CHILDREN);
+    double copy_used, kept_used;
     long before, theirs;
     size_t n = 0, table;
     pid_t pid;
@@ -387,24 +390,29 @@ static void figure_table(int ranks)
     close(fd[1]);
     tool_open(t, fd[0]);
     before = peak_begin();
+    tool_used = cpu_of(RUSAGE_SELF);
     began = now();
     take_table(t, &list, &n);
     took = now() - began;
+    tool_used = cpu_of(RUSAGE_SELF) - tool_used;
     before = status_kib("VmHWM:") - before;
     shutdown(fd[0], SHUT_WR);            /* the server's process has this end as well */
     read_all(tell[0], (char *)&theirs, sizeof theirs);
     waitpid(pid, NULL, 0);
     MUST(n == 1 && list->value.data.darray->size == (size_t)ranks);
-    used = cpu() - used;
+    server_used = cpu_of(RUSAGE_CHILDREN) - server_used;
     table = table_bytes(list->value.data.darray);
     value_free_answers(list, n);         /* else the copier's fork would have to copy it */
     copy_used = cpu();
     copied = copy_time(t->bytes, false);
     copy_used = cpu() - copy_used;
+    kept_used = cpu();
     kept = copy_time(table, true);
-    printf("table=%.1f copy=%.1f kept=%.1f cpu=%.1f copy_cpu=%.1f bytes=%zu tool_kib=%ld "
-           "table_kib=%zu server_kib=%ld\n", took, copied, kept, used, copy_used, t->bytes, before,
-           table / 1024, theirs);
+    kept_used = cpu() - kept_used;
+    printf("table=%.1f copy=%.1f kept=%.1f tool_cpu=%.1f server_cpu=%.1f copy_cpu=%.1f "
+           "kept_cpu=%.1f bytes=%zu tool_kib=%ld table_kib=%zu server_kib=%ld\n", took, copied,
+           kept, tool_used, server_used, copy_used, kept_used, t->bytes, before, table / 1024,
+           theirs);
     framer_clear(&t->framer);
     free(t);
 }

@@ -3,6 +3,7 @@
 #include "pmix_ext/value.h"
 #include "test/unit/fault.h"
 
+#include <inttypes.h>
 #include <locale.h>
 #include <math.h>
 #include <setjmp.h>
@@ -342,6 +343,149 @@ static void test_lengths(void **state)
     snprintf(key, sizeof key, INFO("%0*d", "1"), PMIX_MAX_KEYLEN + 1, 0);
     assert_int_equal(value_decode(PMIX_INFO, key, strlen(key), "v", &info, &e), -1);
     assert_string_equal(e.text, "v.key: 512 bytes, at most 511");
+}
+
+/* --- rows of tables --------------------------------------------------------------- */
+
+#define ROW_OF(ns, rank, host, path, numbers) \
+    "{\"proc\":{\"nspace\":" ns ",\"rank\":" rank "},\"hostname\":" host \
+    ",\"executable_name\":" path "," numbers "}"
+#define NUMBERS(pid, code, state) \
+    "\"pid\":" pid ",\"exit_code\":" code ",\"state\":" state
+#define ROW(host) ROW_OF("\"j\"", "0", host, "\"/bin/prog\"", NUMBERS("7", "0", "5"))
+#define ROW_NUMBERS(rank, numbers) ROW_OF("\"j\"", rank, "\"n0\"", "\"p\"", numbers)
+#define A_FEW "/one/two/three/four/five/six/seven/eight"
+
+/* A row, and how it is written if not so. */
+static const struct { const char *name, *text, *written; } table_rows[] = {
+    { "short", ROW("\"n\""), NULL },
+    { "no text", ROW_OF("\"\"", "0", "\"\"", "\"\"", NUMBERS("0", "0", "0")), NULL },
+    { "NULL", ROW("null"), NULL },
+    { "long text", ROW("\"" A_FEW A_FEW A_FEW A_FEW A_FEW A_FEW "\""), NULL },
+    { "long text, then none", ROW_OF("\"j\"", "0", "\"" A_FEW A_FEW "\"", "null",
+      NUMBERS("1", "2", "3")), NULL },
+    { "quote and backslash", ROW("\"a\\\"b\\\\c\""), NULL },
+    { "control character", ROW("\"abcdefgh\\u001bi\""), NULL },
+    { "escapes that need not be", ROW("\"\\u0061\\/\""), ROW("\"a/\"") },
+    { "UTF-8", ROW("\"r\xC3\xA9seau\""), NULL },
+    { "not UTF-8", ROW("{\"base64\":\"/2E=\"}"), NULL },
+    { "not ASCII, in a namespace",
+      ROW_OF("\"\xC3\xA9\"", "0", "\"n\"", "\"p\"", NUMBERS("1", "2", "3")), NULL },
+    { "special rank", ROW_NUMBERS("\"wildcard\"", NUMBERS("1", "2", "3")), NULL },
+    { "shorter word", ROW_NUMBERS("\"*\"", NUMBERS("1", "2", "3")),
+      ROW_NUMBERS("\"wildcard\"", NUMBERS("1", "2", "3")) },
+    { "last rank", ROW_NUMBERS("4294967244", NUMBERS("1", "2", "3")), NULL },
+    { "rank with no word", ROW_NUMBERS("4294967245", NUMBERS("1", "2", "3")), NULL },
+    { "largest numbers", ROW_NUMBERS("0", NUMBERS("2147483647", "2147483647", "255")), NULL },
+    { "least numbers", ROW_NUMBERS("0", NUMBERS("-2147483648", "-2147483648", "0")), NULL },
+    { "seven and eight digits", ROW_NUMBERS("9999999", NUMBERS("10000000", "-99999999", "1")),
+      NULL },
+    { "nine digits", ROW_NUMBERS("100000000", NUMBERS("100000001", "-100000000", "1")), NULL },
+    { "minus nothing", ROW_NUMBERS("0", NUMBERS("-0", "0", "1")),
+      ROW_NUMBERS("0", NUMBERS("0", "0", "1")) },
+    { "white space", "{ \"proc\" :{\"nspace\":\"j\", \"rank\":0},\"hostname\": \"n\",\n"
+      "\"executable_name\":\"/bin/prog\",\"pid\":7 ,\"exit_code\":0,\"state\":5 }",
+      ROW("\"n\"") },
+    { "another order", "{\"pid\":7,\"exit_code\":0,\"state\":5,\"executable_name\":\"/bin/prog\","
+      "\"hostname\":\"n\",\"proc\":{\"rank\":0,\"nspace\":\"j\"}}", ROW("\"n\"") },
+};
+
+/* Each among others, first, in the middle and last. */
+static void test_table_rows(void **state)
+{
+    static const char *const around[] = { "[%s]", "[%s," ROW("\"x\"") "]",
+        "[" ROW("\"x\"") ",%s," ROW("\"y\"") "]", "[" ROW("\"x\"") ",%s]" };
+
+    (void)state;
+    for (size_t i = 0; i < 4 * sizeof table_rows / sizeof *table_rows; i++) {
+        const char *written = table_rows[i / 4].written;
+        char text[1000], want[1000];
+        struct buf out = BUF_INIT;
+        struct err e = { 0 };
+        void *rows;
+        size_t n;
+
+        print_message("  %s\n", table_rows[i / 4].name);
+        snprintf(text, sizeof text, around[i % 4], table_rows[i / 4].text);
+        snprintf(want, sizeof want, around[i % 4], written ? written : table_rows[i / 4].text);
+        if (value_decode_array(PMIX_PROC_INFO, text, strlen(text), "v", &rows, &n, &e) < 0)
+            fail_msg("%s: %s", text, e.text);
+        assert_int_equal(value_encode_array(PMIX_PROC_INFO, rows, n, "v", &out, &e), 0);
+        assert_string_equal(buf_bytes(&out), want);
+        buf_clear(&out);
+        value_free_array(PMIX_PROC_INFO, rows, n);
+    }
+}
+
+static void test_table_refused(void **state)
+{
+    static const struct { const char *row, *error; } rows[] = {
+        { ROW_NUMBERS("0", NUMBERS("2147483648", "0", "0")),
+          "v[1].pid: 2147483648 does not fit PMIX_PID, -2147483648 to 2147483647" },
+        { ROW_NUMBERS("0", NUMBERS("0", "0", "256")),
+          "v[1].state: 256 does not fit PMIX_PROC_STATE, 0 to 255" },
+        { ROW_NUMBERS("0", NUMBERS("0", "1.5", "0")),
+          "v[1].exit_code: a number with a point or exponent, want an integer" },
+        { ROW_NUMBERS("0", NUMBERS("0", "0", "\"\"")), "v[1].state: a string, want an integer" },
+        { ROW_NUMBERS("0", NUMBERS("01", "0", "0")), "v[1].pid: not JSON, byte " },
+        { ROW_NUMBERS("4294967294", NUMBERS("0", "0", "0")),
+          "v[1].proc.rank: 4294967294 is written \"wildcard\"" },
+        { ROW("\"\xff\""), "v[1].hostname: not JSON, byte " },
+        { ROW("\"a\x1b\""), "v[1].hostname: not JSON, byte " },
+        { ROW("7"), "v[1].hostname: an integer, want a string" },
+        { ROW_NUMBERS("0", NUMBERS("0", "0", "0") ",\"x\":1"), "v[1]: there is no member 'x'" },
+        { ROW_NUMBERS("0", NUMBERS("0", "0", "0") ",\"pid\":1"), "v[1]: not JSON, byte " },
+        { ROW_NUMBERS("0", "\"pid\":0,\"exit_code\":0"), "v[1].state: " },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct err e = { 0 };
+        char text[1000];
+        void *array;
+        size_t n;
+
+        print_message("  %s\n", rows[i].error);
+        snprintf(text, sizeof text, "[" ROW("\"x\"") ",%s]", rows[i].row);
+        assert_int_equal(value_decode_array(PMIX_PROC_INFO, text, strlen(text), "v", &array, &n,
+                                            &e), -1);
+        assert_memory_equal(e.text, rows[i].error, strlen(rows[i].error));
+        assert_null(array);
+        /* Wherever it ends, that is an error, and nothing behind it is looked at. */
+        for (size_t len = strlen(text) - 1; len > 0; len--) {
+            char *cut = malloc(len);
+
+            assert_non_null(cut);
+            memcpy(cut, text, len);
+            assert_int_equal(value_decode_array(PMIX_PROC_INFO, cut, len, "v", &array, &n, &e), -1);
+            free(cut);
+        }
+    }
+}
+
+/* Numbers of 64 bits, which are text where they are larger than JSON's readers take. */
+static void test_long_numbers(void **state)
+{
+    static const uint64_t numbers[] = { 0, 9999999, 99999999, 100000000, 9999999999999999,
+        10000000000000000, 999999999999999999, 1000000000000000000, INT64_MAX,
+        (uint64_t)INT64_MAX + 1, UINT64_MAX };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        const char *quote = numbers[i] > INT64_MAX ? "\"" : "";
+        pmix_net_stats_t net = { .net_interface = (char[]){ "eth0" } }, back;
+        char text[400];
+
+        net.num_bytes_recvd = numbers[i];
+        snprintf(text, sizeof text,
+                 "{\"net_interface\":\"eth0\",\"num_bytes_recvd\":%s%" PRIu64 "%s,"
+                 "\"num_packets_recvd\":0,\"num_recv_errs\":0,\"num_bytes_sent\":0,"
+                 "\"num_packets_sent\":0,\"num_send_errs\":0}", quote, numbers[i], quote);
+        written_as(PMIX_NET_STATS, &net, text);
+        decode_ok(PMIX_NET_STATS, text, &back);
+        assert_int_equal(back.num_bytes_recvd, numbers[i]);
+        value_clear(PMIX_NET_STATS, &back);
+    }
 }
 
 /* --- parts ------------------------------------------------------------------------ */
@@ -700,6 +844,9 @@ int main(void)
         cmocka_unit_test(test_depth),
         cmocka_unit_test(test_arrays),
         cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_table_rows),
+        cmocka_unit_test(test_table_refused),
+        cmocka_unit_test(test_long_numbers),
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_part_refused),
         cmocka_unit_test(test_answers),
