@@ -35,14 +35,14 @@ static bool hand_out(struct passing *p, struct passed *out)
 /* Both ends open with one line. */
 static bool take_opening(struct passing *p, const char **data, size_t *len, struct passed *out)
 {
-    const char *end = memchr(*data, '\n', *len);
-    size_t n = end ? (size_t)(end - *data) + 1 : *len;
+    size_t room = OPENING - p->held.len, most = room < *len ? room : *len;
+    const char *end = memchr(*data, '\n', most);
 
-    hold(p, p->held.len + n, data, len);
+    hold(p, p->held.len + (end ? (size_t)(end - *data) + 1 : most), data, len);
     if (p->held.failed)
         return false;
     p->opened = end;
-    p->uncut = p->held.len > OPENING;
+    p->uncut = !end && p->held.len == OPENING;
     return (p->opened || p->uncut) && hand_out(p, out);
 }
 

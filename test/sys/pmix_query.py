@@ -148,6 +148,27 @@ def table_here(options):
     ended(ranks)
 
 
+@test("R5: a local table of more than 256 KiB is answered there, too, while the launcher is stopped")
+def long_table_here():
+    program = "/".join([tmp()] + ["d" * 200] * 15) + "/sleep"
+    os.makedirs(os.path.dirname(program))
+    write_file(program, open("/bin/sleep", "rb").read(), 0o755)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(tmp() + "/lend")
+        listener.listen(1)
+        listener.settimeout(LIMIT)
+        job = Job("-launcher", "fork", "-hosts", "a:1,b:101", "-n", 1, "sleep", 600, ":", "-n", 1, *LENDER,
+                  tmp() + "/lend", ":", "-n", 100, program, 600, env={"HYDRA_LAUNCHER_AUTOFORK": "0"})
+        r = Rank(listener.accept()[0])
+    r.hello()
+    with Stopped(job.root()):
+        rows_ = answer(r, LOCAL_TABLE)
+    same(ranks_in(rows_), list(range(1, 102)), "ranks")
+    need(r.frames > 8 and {p["executable_name"] for p in rows_[1:]} == {os.path.realpath(program)}, "all of it", r.frames)
+    job.kill(signal.SIGTERM)
+    same(job.finish().status, 143, "status")
+
+
 @places("R5: ranks that have ended are in the local table as in the launcher's, while that is stopped", WHERE[1:])
 def ends_here(options):
     ranks = Ranks(*options, "-disable-auto-cleanup", "-n", 8)
