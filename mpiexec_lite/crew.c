@@ -336,6 +336,7 @@ void crew_clear(struct crew *c)
     if (c->job)
         server_remove_job(c->job);
     taken_release(&c->taken);
+    buf_clear(&c->cpusets);
     free(c->ranks);
     TAILQ_REMOVE(&c->node->crews, c, in_node);
     c->node = NULL;

@@ -70,6 +70,8 @@ struct crew {
     struct rank      *ranks;         /* in order of rank */
     struct taken      taken;         /* processors that they are bound to */
     bool              bound;         /* what there is to say of that has been said */
+    struct buf        cpusets;       /* of its ranks: "0-1:2-3"; empty: nobody is bound */
+    int               ncpusets;      /* of how many of them it has */
     int               n, running, unbound;   /* ranks here; alive; not bound to a port peer */
     int               to_hold, held;         /* ranks here to be held in init; that are */
     bool              spoke_pmi, checked_mpi;
@@ -151,6 +153,9 @@ bool crew_continued(struct crew *c, pid_t pid);
  * told.  0, or -1 and e; b is to be cleared either way. */
 struct binding;
 int  crew_bind(struct crew *c, size_t app, struct binding *b, struct err *e);
+/* The i-th rank here gets these processors; NULL: it runs where we do. */
+struct cpus;
+void crew_note_cpus(struct crew *c, int i, const struct cpus *cpus);
 /* Between the crew's files: crew_hooks.c */
 void crew_hook_started(struct crew *c);                  /* those that could be */
 void crew_hook_ended(struct crew *c, int rank, int wstatus);

@@ -50,6 +50,36 @@ static void tell_notes(struct crew *c, const struct strlist *notes)
     c->bound = true;
 }
 
+/* Of those that are not bound, up to the n-th, our own. */
+static void note_unbound(struct crew *c, int n)
+{
+    struct cpus ours;
+    struct err e;
+
+    if (c->ncpusets == n)
+        return;
+    if (cpus_allowed(&ours, &e) < 0)
+        c->cpusets.failed = true;
+    for (; c->ncpusets < n && !c->cpusets.failed; c->ncpusets++) {
+        buf_str(&c->cpusets, c->ncpusets ? ":" : "");
+        cpus_print(&ours, &c->cpusets);
+    }
+}
+
+void crew_note_cpus(struct crew *c, int i, const struct cpus *cpus)
+{
+    if (cpus) {
+        note_unbound(c, i);
+        buf_str(&c->cpusets, i ? ":" : "");
+        cpus_print(cpus, &c->cpusets);
+        c->ncpusets++;
+    }
+    if (c->ncpusets && i == c->n - 1)
+        note_unbound(c, c->n);
+    if (c->cpusets.failed)
+        buf_clear(&c->cpusets);
+}
+
 int crew_bind(struct crew *c, size_t app, struct binding *b, struct err *e)
 {
     const struct plan *p = c->args.plan;

@@ -408,6 +408,7 @@ static int start_all(struct starts *s, struct err *e)
             return 1;
         if (app != s->app && set_block(s, app, e) < 0)
             return -1;
+        crew_note_cpus(c, i, binding_cpus(&s->binding, i));
         if (!begin_rank(s, &c->ranks[i]))
             return 1;
     }

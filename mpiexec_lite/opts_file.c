@@ -28,9 +28,9 @@ static int read_all(int fd, struct buf *text)
     return n < 0 ? -1 : 0;
 }
 
-int opts_file_read(const char *path, struct buf *text, struct err *e)
+/* Takes fd; -1: it could not be opened, errno says why. */
+static int read_file(int fd, const char *path, struct buf *text, struct err *e)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
     int rc = fd < 0 ? -1 : read_all(fd, text);
 
     if (rc < 0)
@@ -41,10 +41,23 @@ int opts_file_read(const char *path, struct buf *text, struct err *e)
     if (rc < 0)
         return -1;
     buf_char(text, '\0');
-    if (text->failed)
-        return err_set(e, ERR_NOMEM, "%.120s: no memory", path);
+    return text->failed ? err_set(e, ERR_NOMEM, "%.120s: no memory", path) : 0;
+}
+
+int opts_file_read(const char *path, struct buf *text, struct err *e)
+{
+    if (read_file(open(path, O_RDONLY | O_CLOEXEC), path, text, e) < 0)
+        return -1;
     if (strlen(buf_bytes(text)) + 1 != text->len)
         return err_set(e, ERR_INVALID_VAL, "%.120s: not a text file", path);
+    return 0;
+}
+
+int opts_file_take(int fd, const char *name, struct buf *text, struct err *e)
+{
+    if (read_file(fd, name, text, e) < 0)
+        return -1;
+    buf_cut(text, text->len - 1);
     return 0;
 }
 

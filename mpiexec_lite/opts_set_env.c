@@ -2,8 +2,11 @@
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/opts_table.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 static int no_memory(struct err *e)
 {
@@ -47,6 +50,29 @@ int opts_set_env(struct reader *r, const struct option *o, char *const *arg,
     if (arg[1])
         return opts_add_variable(r, &rules->set, arg[0], len, arg[1], e);
     return opts_add_variable(r, &rules->set, arg[0], len, arg[0] + len + 1, e);
+}
+
+int opts_set_env_file(struct reader *r, const struct option *o, char *const *arg,
+                      struct err *e)
+{
+    struct env_rules *rules = rules_of(r, o);
+    struct buf text = BUF_INIT;
+    const char *at, *end;
+    long fd;
+    int rc;
+
+    if (!opts_number(arg[0], STDERR_FILENO + 1, INT_MAX, &fd))
+        fd = open(arg[0], O_RDONLY | O_CLOEXEC);
+    rc = opts_file_take((int)fd, arg[0], &text, e);
+    at = buf_bytes(&text);
+    end = at + text.len;
+    for (size_t len; rc == 0 && at < end; at += strlen(at) + 1) {
+        len = env_name_len(at);
+        rc = !at[len] ? err_set(e, ERR_INVALID_VAL, "%.100s: '%.40s' is not NAME=VALUE", arg[0], at)
+             : opts_add_variable(r, &rules->set, at, len, at + len + 1, e);
+    }
+    buf_clear(&text);
+    return rc;
 }
 
 /* "NAME=VALUE", or "NAME" as it is in our own environment. */

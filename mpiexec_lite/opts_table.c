@@ -95,6 +95,12 @@ const struct option opts_table[] = {
       .more = "Beats -genv and the inherited value.  Variables that the launcher sets "
               "itself (PMI_FD, PMI_RANK and the like) stay as they are, with a "
               "warning." },
+    { .names = { "envfile" }, .arg = "FILE", .section = SECTION_ENV,
+      .set = opts_set_env_file, BLOCK_REPEAT(env),
+      .help = "As -env, for each NAME=VALUE of FILE, which a NUL ends, as in /proc/PID/environ.",
+      .more = "So no value is on a command line, where every user can read it.  A number is an "
+              "open descriptor above 2 instead of a file; it is closed.  Of options of this "
+              "kind that set the same variable the last one counts." },
     { .names = { "envlist" }, .arg = "NAMES", .section = SECTION_ENV,
       .set = opts_set_env_names, BLOCK(env), .with = "envall",
       .help = "Inherit only these variables, separated by commas." },

@@ -135,7 +135,8 @@ option_fn opts_set_rank, opts_set_number;        /* int at = 0, 1 ... */
 option_fn opts_set_hold;
 option_fn opts_set_bytes;    /* size_t at */
 option_fn opts_set_seconds;  /* double at; 0 only if value says so */
-option_fn opts_set_env, opts_set_env_names, opts_set_export;     /* struct env_rules at */
+option_fn opts_set_env, opts_set_env_file, opts_set_env_names;   /* struct env_rules at */
+option_fn opts_set_export;
 option_fn opts_set_inherit;  /* inherit of struct env_rules at = value */
 option_fn opts_set_stdin, opts_set_usize, opts_set_verbose, opts_set_configfile;
 option_fn opts_set_pset, opts_set_ppn, opts_set_hosts, opts_set_hostfile, opts_set_order;
@@ -237,6 +238,9 @@ char *opts_usual_configfile(char *const *envp, const char *sysconfdir, struct er
 
 /* All of a file, not empty of its last zero byte.  0, or -1 and e. */
 int opts_file_read(const char *path, struct buf *text, struct err *e);
+/* The same of an open file, which is closed (-1: errno says why it is not), with zero bytes in it, and
+ * none behind it. */
+int opts_file_take(int fd, const char *name, struct buf *text, struct err *e);
 
 /* Split the next line (with its continuations) into words as a shell would;
  * *text and *line, which counts from 1, move on.  A ':' that was quoted comes as

@@ -326,13 +326,16 @@ static void tell_never_ran(struct proxy_job *j)
                                            j->number, false });
 }
 
-/* Or that it could not be. */
+/* Or that it could not be.  With it goes what they are bound to. */
 static void say_started(struct proxy_job *j)
 {
+    const struct buf *cpusets = &j->crew.cpusets;
+    size_t len = cpusets->len <= LINK_PAYLOAD ? cpusets->len : 0;
+
     if (!j->crew.n)
         return;
     msg_int(proxy_job_message(j, "started"), "position", j->proxy->position);
-    proxy_send(j->proxy, NULL, 0);
+    proxy_send(j->proxy, len ? buf_bytes(cpusets) : NULL, len);
 }
 
 void proxy_job_start(struct proxy_job *j)

@@ -170,6 +170,18 @@ static bool fact_node(void *host, int i, struct fact_node *out)
     return true;
 }
 
+static const char *fact_cpusets(void *host, const void *job, int node)
+{
+    const struct root *r = host;
+    const struct root_job *j = job;
+
+    if (node < 0 || (size_t)node >= r->plan->nhosts || !j->at)
+        return NULL;
+    if (node == r->node.args.index)
+        return j->crew.cpusets.len ? buf_bytes(&j->crew.cpusets) : NULL;
+    return j->at[r->positions[node]].cpusets;
+}
+
 static const pmix_value_t *fact_said(void *host, const void *job, const char *key)
 {
     const struct root_job *j = job;
@@ -181,7 +193,7 @@ static const pmix_value_t *fact_said(void *host, const void *job, const char *ke
 
 const struct fact_ops root_facts = {
     .job = fact_job, .ended = fact_ended, .run = fact_run, .app = fact_app, .node = fact_node,
-    .rank = fact_rank, .said = fact_said,
+    .rank = fact_rank, .cpusets = fact_cpusets, .said = fact_said,
     .survey = root_survey, .survey_stop = root_survey_stop,
 };
 

@@ -49,6 +49,7 @@ struct job_at {                  /* a job's part at a position */
     bool     hooked;             /* providers there have not ended their work */
     bool     reads;              /* ranks there read what is pushed */
     size_t   owed;               /* bytes of that on their way */
+    char    *cpusets;            /* owned: what its ranks there are bound to; NULL: nothing */
 };
 
 struct root_job {

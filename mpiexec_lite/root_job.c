@@ -247,6 +247,8 @@ void root_job_close(struct root_job *j)
     if (j->number)
         free(j->programs);
     j->programs = NULL;
+    for (int i = 0; j->at && i < j->root->servers; i++)
+        free(j->at[i].cpusets);
     free(j->at);
     j->at = NULL;
     starting_clear(&j->starting);

@@ -203,10 +203,26 @@ static int on_unhooked(struct root *r, const struct told *t, struct err *e)
     return e->code ? -1 : 0;
 }
 
+/* "0-1:2-3", a set for each rank there. */
+static int take_cpusets(struct root_job *j, const struct told *t, struct err *e)
+{
+    struct job_at *at = &j->at[t->position];
+
+    if (!t->len || at->cpusets)
+        return 0;
+    for (size_t i = 0; i < t->len; i++)
+        if (!strchr("0123456789,-:", t->payload[i]) || !t->payload[i])
+            return err_set(e, ERR_INVALID_VAL, "started: that is no list of sets of processors");
+    at->cpusets = strndup(t->payload, t->len);
+    return at->cpusets ? 0 : err_set(e, ERR_NOMEM, "no memory");
+}
+
 static int on_started(struct root *r, const struct told *t, struct err *e)
 {
     struct root_job *j = root_job_named(r, t->m, e);
 
+    if (j && take_cpusets(j, t, e) < 0)
+        return -1;
     if (j) {
         root_job_tried(j, t->position);
         root_new_started(j, t->position);

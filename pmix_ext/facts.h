@@ -104,6 +104,9 @@ struct fact_ops {
     bool (*node)(void *host, int i, struct fact_node *out);
     /* rank is one of the job's. */
     void (*rank)(void *host, const void *job, int rank, struct fact_rank *out);
+    /* What ranks of a job on a node are bound to, in their order, a colon between two: "0-1:2-3".
+     * NULL: to nothing. */
+    const char *(*cpusets)(void *host, const void *job, int node);
     /* What set-up providers have said of a job under this key, borrowed; NULL: nothing. */
     const pmix_value_t *(*said)(void *host, const void *job, const char *key);
     /* Ask the servers of the nodes of a job (node -1: all) about its ranks there.  What

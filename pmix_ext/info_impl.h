@@ -19,7 +19,7 @@ info_fn info_get_rank, info_get_procid, info_get_global_rank, info_get_app_rank,
         info_get_local_rank, info_get_node_rank, info_get_pid, info_get_state,
         info_get_exit_code, info_get_reincarnation, info_get_hostname, info_get_aliases,
         info_get_nodeid, info_get_local_size, info_get_node_size, info_get_local_peers,
-        info_get_local_leader, info_get_local_procs, info_get_rank_array, info_get_app_array,
+        info_get_local_leader, info_get_local_procs, info_get_cpusets, info_get_cpuset, info_get_rank_array, info_get_app_array,
         info_get_node_array, info_get_job_array, info_get_session_array;
 
 #endif

@@ -146,6 +146,27 @@ pmix_status_t info_get_state(struct ext *x, const struct info_of *of, pmix_value
     return PMIX_SUCCESS;
 }
 
+static const char *cpusets_of(struct ext *x, const struct info_of *of)
+{
+    return x->ops.facts->cpusets ? x->ops.facts->cpusets(x->host, of->job.of, of->node) : NULL;
+}
+
+/* The standard wants who has made it in front; numbers of processors are hwloc's of the system,
+ * too. */
+pmix_status_t info_get_cpuset(struct ext *x, const struct info_of *of, pmix_value_t *v)
+{
+    const char *at = cpusets_of(x, of);
+    struct buf text = BUF_INIT;
+
+    for (uint32_t i = ranks_below(x, &of->job, of->node, of->rank); at && i; i--)
+        if ((at = strchr(at, ':')))
+            at++;
+    if (!at)
+        return PMIX_ERR_NOT_FOUND;
+    buf_printf(&text, "hwloc:%.*s", (int)strcspn(at, ":"), at);
+    return info_give_buf(v, &text);
+}
+
 pmix_status_t info_get_exit_code(struct ext *x, const struct info_of *of, pmix_value_t *v)
 {
     struct fact_rank r;
@@ -219,6 +240,11 @@ pmix_status_t info_get_local_peers(struct ext *x, const struct info_of *of, pmix
     if (!text.len && !text.failed)
         return PMIX_ERR_NOT_FOUND;
     return info_give_buf(v, &text);
+}
+
+pmix_status_t info_get_cpusets(struct ext *x, const struct info_of *of, pmix_value_t *v)
+{
+    return info_give_text(v, cpusets_of(x, of));
 }
 
 pmix_status_t info_get_local_leader(struct ext *x, const struct info_of *of, pmix_value_t *v)

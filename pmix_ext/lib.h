@@ -288,6 +288,11 @@ struct ask {                     /* a command, and what is taken from its reply 
 
 enum { OP_TEXTS = 6 };
 
+struct own_key {
+    const char *key;             /* static */
+    size_t      before;          /* so many answers of the server stand before it */
+};
+
 struct op {
     struct note       note;
     struct call       call;
@@ -298,7 +303,8 @@ struct op {
     pmix_status_t     status;
     struct err        why;       /* the server's words where it has failed */
     bool              known;     /* nobody needs to be asked: the result is there */
-    unsigned          own;       /* lib_query.c: keys that the library answers itself, bits */
+    struct own_key   *own;       /* owned: keys that the library answers itself (lib_query.c), */
+    size_t            nown, placed;      /* in their order; as many have a place in the array */
     bool              sent;      /* the reader has it until it is over */
     bool              over;
     pthread_cond_t    came;      /* over is true */

@@ -137,8 +137,26 @@ static struct op *put_op(const struct datum *d)
     return op;
 }
 
+/* It will be refused however often it is sent. */
+static bool is_hopeless(pmix_status_t said)
+{
+    return said == PMIX_ERR_BAD_PARAM || said == PMIX_ERR_PARAM_VALUE_NOT_SUPPORTED;
+}
+
+/* What is refused for good leaves the list, or no later commit would succeed. */
+static void judge_first(struct data *data, pmix_status_t said)
+{
+    struct datum *d = STAILQ_FIRST(data);
+
+    STAILQ_REMOVE_HEAD(data, next);
+    if (is_hopeless(said))
+        datum_free(d);
+    else
+        STAILQ_INSERT_TAIL(data, d, next);
+}
+
 /* All at once, and then what became of each. */
-static pmix_status_t put_all(const struct data *data)
+static pmix_status_t put_all(struct data *data)
 {
     pmix_status_t status = PMIX_SUCCESS;
     const struct datum *d;
@@ -156,13 +174,14 @@ static pmix_status_t put_all(const struct data *data)
         pmix_status_t said = ops[i] ? op_wait(ops[i]) : PMIX_ERR_NOMEM;
 
         status = status == PMIX_SUCCESS ? said : status;
+        judge_first(data, said);
         op_free(ops[i]);
     }
     free(ops);
     return status;
 }
 
-static pmix_status_t commit(struct link *l, const struct data *data)
+static pmix_status_t commit(struct link *l, struct data *data)
 {
     pmix_status_t status;
     struct op op;
@@ -189,7 +208,7 @@ pmix_status_t PMIx_Commit(void)
     pthread_mutex_unlock(&lib.lock);
     status = commit(l, &data);
     pthread_mutex_lock(&lib.lock);
-    if (status != PMIX_SUCCESS) {        /* what was not taken is still to be committed */
+    if (status != PMIX_SUCCESS) {        /* what is left of it is still to be committed */
         STAILQ_CONCAT(&data, &lib.staged);
         STAILQ_CONCAT(&lib.staged, &data);
     }

@@ -103,6 +103,7 @@ void op_end(struct op *op)
     else if (op->array)
         value_free_array(op->ask->type, op->array, op->n);
     value_free_answers(op->answers, op->nanswers);
+    free(op->own);
     free(op->text);
     buf_clear(&op->whole);
     link_drop(op->link);
@@ -223,6 +224,13 @@ static pmix_status_t take_list(struct op *op, const struct pair *p, struct err *
     return PMIX_ERR_NOMEM;
 }
 
+/* Infos without a value, in the places of keys of our own that stand there. */
+static void place_own(struct op *op, pmix_info_t *infos, size_t before)
+{
+    for (; op->placed < op->nown && op->own[op->placed].before <= before; op->placed++)
+        PMIX_LOAD_KEY(infos[op->n++].key, op->own[op->placed].key);
+}
+
 /* All answers have come: those that have a value are infos, the first status of the others is
  * what the caller gets for all of them together. */
 static pmix_status_t give_answers(struct op *op)
@@ -231,13 +239,15 @@ static pmix_status_t give_answers(struct op *op)
 
     if (!op->nanswers)
         return PMIX_SUCCESS;
-    infos = calloc(op->nanswers, sizeof *infos);
+    infos = calloc(op->nanswers + op->nown, sizeof *infos);
     if (!infos)
         return PMIX_ERR_NOMEM;
     for (size_t i = 0; i < op->nanswers; i++) {
         struct value_answer *a = &op->answers[i];
-        pmix_info_t *info = &infos[op->n];
+        pmix_info_t *info;
 
+        place_own(op, infos, i);
+        info = &infos[op->n];
         if (a->status && !op->unanswered)
             op->unanswered = a->status;
         if (a->value.type == PMIX_UNDEF)
@@ -248,6 +258,7 @@ static pmix_status_t give_answers(struct op *op)
         a->value = (pmix_value_t){ .type = PMIX_UNDEF };
         op->n++;
     }
+    place_own(op, infos, op->nanswers);
     op->array = op->n ? infos : NULL;
     if (!op->n)
         free(infos);

@@ -1,5 +1,6 @@
 /* lib_query.c - queries; see lib.h.  A few keys are about the library and its surroundings, not
- * about what a server knows: those are answered here, and stand behind the server's answers. */
+ * about what a server knows: those are answered here, each in its place among the server's
+ * answers. */
 #include "pmix_ext/lib.h"
 
 #include "pmix_ext/find.h"
@@ -95,36 +96,67 @@ static const struct own_query {
 };
 enum { OWN_QUERIES = sizeof own_queries / sizeof *own_queries };
 
-/* Its bit; 0: a server is to be asked. */
-static unsigned own_bit(const char *key)
+/* NULL: a server is to be asked. */
+static const struct own_query *own_query(const char *key)
 {
-    for (unsigned i = 0; i < OWN_QUERIES; i++)
+    for (size_t i = 0; i < OWN_QUERIES; i++)
         if (!strcmp(key, own_queries[i].key))
-            return 1u << i;
-    return 0;
+            return &own_queries[i];
+    return NULL;
 }
 
-/* The answers of the library itself, behind those of a server. */
-static pmix_status_t add_own(struct op *op)
+/* No server has answered: they stand alone. */
+static pmix_status_t place_all(struct op *op)
 {
-    pmix_info_t *infos;
-    pmix_status_t status = PMIX_SUCCESS;
+    pmix_info_t *infos = calloc(op->nown, sizeof *infos);
 
-    if (!op->own)
-        return op->status;
-    infos = reallocarray(op->array, op->n + OWN_QUERIES, sizeof *infos);
     if (!infos)
         return PMIX_ERR_NOMEM;
+    for (op->n = 0; op->n < op->nown; op->n++)
+        PMIX_LOAD_KEY(infos[op->n].key, op->own[op->n].key);
     op->array = infos;
-    memset(&infos[op->n], 0, OWN_QUERIES * sizeof *infos);
-    for (unsigned i = 0; i < OWN_QUERIES && status == PMIX_SUCCESS; i++)
-        if (op->own & 1u << i) {
-            status = own_queries[i].load(&infos[op->n], own_queries[i].key);
-            op->n += status == PMIX_SUCCESS;
-        }
+    return PMIX_SUCCESS;
+}
+
+/* Fill the places of the library's own answers; one that cannot be had is left out. */
+static pmix_status_t fill_own(struct op *op)
+{
+    pmix_status_t status = PMIX_SUCCESS;
+    pmix_info_t *infos = op->array;
+    size_t n = 0;
+
+    for (size_t i = 0; i < op->n; i++) {
+        pmix_info_t info = infos[i];
+        const struct own_query *q = info.value.type == PMIX_UNDEF ? own_query(info.key) : NULL;
+        pmix_status_t rc = q ? q->load(&info, q->key) : PMIX_SUCCESS;
+
+        if (rc == PMIX_SUCCESS)
+            infos[n++] = info;
+        else
+            status = rc;
+    }
+    op->n = n;
+    return status;
+}
+
+/* With the answers of the library itself, where it was asked. */
+static pmix_status_t add_own(struct op *op)
+{
+    pmix_status_t status = PMIX_SUCCESS;
+
+    if (!op->nown)
+        return op->status;
+    if (!op->array)
+        status = place_all(op);
+    if (status == PMIX_SUCCESS)
+        status = fill_own(op);
+    if (!op->n) {
+        free(op->array);
+        op->array = NULL;
+    }
     if (op->status == PMIX_SUCCESS)
         return status;
-    return status == PMIX_SUCCESS ? PMIX_QUERY_PARTIAL_SUCCESS : op->status;
+    return op->n ? PMIX_QUERY_PARTIAL_SUCCESS : op->status;
 }
 
 /* --- the call ---------------------------------------------------------- */
@@ -136,16 +168,21 @@ static void drop(pmix_query_t *copies, size_t n)
     free(copies);
 }
 
-/* The keys of a query that are a server's, NULL behind them; *own: the others.  NULL: no
- * memory. */
-static char **servers_keys(char **keys, size_t *left, unsigned *own)
+/* The keys of a query that are a server's, NULL behind them, *left more of them; the others go
+ * to op->own.  NULL: no memory. */
+static char **servers_keys(struct op *op, char **keys, size_t *left)
 {
-    char **out = calloc((size_t)PMIx_Argv_count(keys) + 1, sizeof *out);
-    size_t at = 0;
+    size_t n = (size_t)PMIx_Argv_count(keys), at = 0;
+    struct own_key *own = reallocarray(op->own, op->nown + n + 1, sizeof *own);
+    char **out = own ? calloc(n + 1, sizeof *out) : NULL;
 
+    op->own = own ? own : op->own;
     for (; out && keys && *keys; keys++) {
-        *own |= own_bit(*keys);
-        if (!own_bit(*keys))
+        const struct own_query *q = own_query(*keys);
+
+        if (q)
+            own[op->nown++] = (struct own_key){ q->key, *left + at };
+        else
             out[at++] = *keys;
     }
     *left += at;
@@ -153,14 +190,14 @@ static char **servers_keys(char **keys, size_t *left, unsigned *own)
 }
 
 /* Copies of queries with those alone; the keys and qualifiers themselves stay the caller's. */
-static pmix_query_t *split(const pmix_query_t *queries, size_t n, size_t *left, unsigned *own)
+static pmix_query_t *split(struct op *op, const pmix_query_t *queries, size_t n, size_t *left)
 {
     pmix_query_t *out = calloc(n, sizeof *out);
 
     *left = 0;
     for (size_t i = 0; out && i < n; i++) {
         out[i] = queries[i];
-        out[i].keys = servers_keys(queries[i].keys, left, own);
+        out[i].keys = servers_keys(op, queries[i].keys, left);
         if (!out[i].keys) {
             drop(out, i);
             return NULL;
@@ -172,7 +209,7 @@ static pmix_query_t *split(const pmix_query_t *queries, size_t n, size_t *left, 
 /* Nothing is left to be asked of a server, so none is needed. */
 static bool is_alone(struct op *op, size_t left)
 {
-    if (left || !op->own)
+    if (left || !op->nown)
         return false;
     op->status = PMIX_SUCCESS;
     op->known = true;
@@ -192,7 +229,7 @@ static struct op *query(pmix_query_t *queries, size_t n)
             op->status = PMIX_ERR_BAD_PARAM;
         return op;
     }
-    copies = split(queries, n, &left, &op->own);
+    copies = split(op, queries, n, &left);
     if (!copies)
         op->status = PMIX_ERR_NOMEM;
     else if (!is_alone(op, left))

@@ -20,6 +20,8 @@ struct known {                           /* a job that was registered */
     LIST_ENTRY(known) in_lib;
     pmix_nspace_t nspace;
     char *facts[FACTS];                  /* owned; NULL: not said */
+    pmix_rank_t *ranks;                  /* owned: that were registered as clients */
+    size_t nranks;
 };
 
 /* --- start and end ----------------------------------------------------- */
@@ -75,6 +77,7 @@ static void forget(struct known *k)
     LIST_REMOVE(k, in_lib);
     for (size_t i = 0; i < FACTS; i++)
         free(k->facts[i]);
+    free(k->ranks);
     free(k);
 }
 
@@ -102,26 +105,67 @@ pmix_status_t PMIx_server_finalize(void)
 
 /* --- jobs -------------------------------------------------------------- */
 
-static const char *fact_of(const pmix_info_t *infos, size_t n, size_t i)
+static const pmix_value_t *value_of_fact(const pmix_info_t *infos, size_t n, size_t i)
 {
     const pmix_value_t *v = attr_find(infos, n, facts[i].key);
 
-    if (!v)
-        v = attr_find(infos, n, facts[i].raw);
-    return v && v->type == PMIX_STRING ? v->data.string : NULL;
+    return v ? v : attr_find(infos, n, facts[i].raw);
+}
+
+/* A regular expression of ours is its text, with its NUL. */
+static const char *text_of(const pmix_value_t *v)
+{
+    if (v->type == PMIX_STRING)
+        return v->data.string;
+    if (v->type == PMIX_REGEX && v->data.bo.size && !v->data.bo.bytes[v->data.bo.size - 1])
+        return v->data.bo.bytes;
+    return NULL;
+}
+
+static const char *fact_of(const pmix_info_t *infos, size_t n, size_t i)
+{
+    const pmix_value_t *v = value_of_fact(infos, n, i);
+
+    return v ? text_of(v) : NULL;
+}
+
+static pmix_status_t check_facts(const pmix_info_t *infos, size_t n)
+{
+    for (size_t i = 0; i < FACTS; i++) {
+        const pmix_value_t *v = value_of_fact(infos, n, i);
+
+        if (v && !text_of(v))
+            return PMIX_ERR_TYPE_MISMATCH;
+    }
+    return PMIX_SUCCESS;
+}
+
+/* Of a job that is known already its clients stay.  lib.lock is held. */
+static void know(struct known *k)
+{
+    struct known *old = find_known(k->nspace);
+
+    if (old) {
+        k->ranks = old->ranks;
+        k->nranks = old->nranks;
+        old->ranks = NULL;
+    }
+    forget(old);
+    LIST_INSERT_HEAD(&lib.hosting.known, k, in_lib);
 }
 
 pmix_status_t PMIx_server_register_nspace(const pmix_nspace_t nspace, int nlocalprocs,
                                           pmix_info_t info[], size_t ninfo,
                                           pmix_op_cbfunc_t cbfunc, void *cbdata)
 {
+    pmix_status_t rc = is_hosting() ? check_facts(info, ninfo) : PMIX_ERR_INIT;
     struct known *k;
 
     (void)nlocalprocs;
     (void)cbfunc;                        /* as it is done at once */
     (void)cbdata;
-    if (!is_hosting())
-        return PMIX_ERR_INIT;
+    if (rc != PMIX_SUCCESS)
+        return rc;
     if (!nspace || !*nspace)
         return PMIX_ERR_BAD_PARAM;
     k = calloc(1, sizeof *k);
@@ -134,8 +178,7 @@ pmix_status_t PMIx_server_register_nspace(const pmix_nspace_t nspace, int nlocal
         k->facts[i] = fact ? strdup(fact) : NULL;
     }
     pthread_mutex_lock(&lib.lock);
-    forget(find_known(nspace));
-    LIST_INSERT_HEAD(&lib.hosting.known, k, in_lib);
+    know(k);
     pthread_mutex_unlock(&lib.lock);
     return PMIX_OPERATION_SUCCEEDED;
 }
@@ -203,11 +246,11 @@ static json_t *make_request(const struct helper *h, const pmix_info_t *infos, si
 static pmix_status_t begin(struct helper *h, const char *nspace, const pmix_info_t *infos,
                            size_t n)
 {
-    pmix_status_t rc;
+    pmix_status_t rc = check_facts(infos, n);
     json_t *request;
 
     PMIX_LOAD_NSPACE(h->nspace, nspace);
-    request = make_request(h, infos, n, &rc);
+    request = rc == PMIX_SUCCESS ? make_request(h, infos, n, &rc) : NULL;
     if (request)
         rc = helper_start(h, request);
     if (rc != PMIX_SUCCESS)
@@ -259,6 +302,80 @@ pmix_status_t PMIx_server_setup_local_support(const pmix_nspace_t nspace, pmix_i
 
 /* --- ranks ------------------------------------------------------------- */
 
+/* Its place among those that were registered; NULL: it is none.  lib.lock is held. */
+static pmix_rank_t *find_rank(struct known *k, pmix_rank_t rank)
+{
+    for (size_t i = 0; i < k->nranks; i++)
+        if (k->ranks[i] == rank)
+            return &k->ranks[i];
+    return NULL;
+}
+
+/* lib.lock is held. */
+static pmix_status_t add_rank(struct known *k, pmix_rank_t rank)
+{
+    pmix_rank_t *more;
+
+    if (!k)
+        return PMIX_ERR_NOT_FOUND;
+    if (find_rank(k, rank))
+        return PMIX_ERR_EXISTS;
+    more = reallocarray(k->ranks, k->nranks + 1, sizeof *more);
+    if (!more)
+        return PMIX_ERR_NOMEM;
+    more[k->nranks++] = rank;
+    k->ranks = more;
+    return PMIX_OPERATION_SUCCEEDED;
+}
+
+static void remove_rank(const pmix_proc_t *proc)
+{
+    pmix_rank_t *at;
+    struct known *k;
+
+    pthread_mutex_lock(&lib.lock);
+    k = find_known(proc->nspace);
+    at = k ? find_rank(k, proc->rank) : NULL;
+    if (at)
+        *at = k->ranks[--k->nranks];
+    pthread_mutex_unlock(&lib.lock);
+}
+
+/* Where ranks of its job were registered it is one of them. */
+static bool may_be_forked(const pmix_proc_t *proc)
+{
+    struct known *k;
+    bool may;
+
+    pthread_mutex_lock(&lib.lock);
+    k = find_known(proc->nspace);
+    may = !k || !k->nranks || find_rank(k, proc->rank);
+    pthread_mutex_unlock(&lib.lock);
+    return may;
+}
+
+/* Whose they are and what the host calls them is for those that connect, and nobody does. */
+pmix_status_t PMIx_server_register_client(const pmix_proc_t *proc, uid_t uid, gid_t gid,
+                                          void *server_object, pmix_op_cbfunc_t cbfunc,
+                                          void *cbdata)
+{
+    pmix_status_t rc = check(proc ? proc->nspace : NULL, true);
+
+    (void)uid;
+    (void)gid;
+    (void)server_object;
+    (void)cbfunc;                        /* as it is done at once */
+    (void)cbdata;
+    if (rc == PMIX_SUCCESS && proc->rank >= PMIX_RANK_VALID)
+        rc = PMIX_ERR_BAD_PARAM;
+    if (rc != PMIX_SUCCESS)
+        return rc;
+    pthread_mutex_lock(&lib.lock);
+    rc = add_rank(find_known(proc->nspace), proc->rank);
+    pthread_mutex_unlock(&lib.lock);
+    return rc;
+}
+
 /* Takes h.  The answer, or NULL. */
 static json_t *ask_fork(struct helper *h, pmix_rank_t rank, char *const *env)
 {
@@ -275,7 +392,7 @@ static json_t *ask_fork(struct helper *h, pmix_rank_t rank, char *const *env)
 pmix_status_t PMIx_server_setup_fork(const pmix_proc_t *proc, char ***env)
 {
     pmix_status_t rc = check(proc ? proc->nspace : NULL, env != NULL);
-    struct helper *h = rc == PMIX_SUCCESS ? helper_find(proc->nspace) : NULL;
+    struct helper *h = rc == PMIX_SUCCESS && may_be_forked(proc) ? helper_find(proc->nspace) : NULL;
     json_t *answer = h ? ask_fork(h, proc->rank, *env) : NULL;
     const char *text = json_string_value(json_object_get(answer, "env"));
     size_t n;
@@ -332,6 +449,8 @@ void PMIx_server_deregister_client(const pmix_proc_t *proc, pmix_op_cbfunc_t cbf
         helper_tell(h, json_pack("{s:I}", "finished", (json_int_t)proc->rank));
         helper_drop(h);
     }
+    if (rc == PMIX_SUCCESS)
+        remove_rank(proc);
     tell(cbfunc, cbdata, rc);
 }
 

@@ -14,27 +14,32 @@
 
 /* --- opening ----------------------------------------------------------- */
 
-/* The name and rank a tool asks for; "" and PMIX_RANK_UNDEF: none. */
+static pmix_status_t mismatch(const char *key, const char *want, struct err *e)
+{
+    err_set(e, ERR_INVALID_ARG, "%s has another type, want %s", key, want);
+    return PMIX_ERR_TYPE_MISMATCH;
+}
+
+/* The name and rank a tool asks for; "" and PMIX_RANK_UNDEF: none.  The standard has the rank as
+ * uint32_t; one that it is given back is a pmix_rank_t. */
 static pmix_status_t wanted_name(const pmix_info_t *infos, size_t n, pmix_proc_t *name,
                                  struct err *e)
 {
     const pmix_value_t *v = attr_find(infos, n, PMIX_TOOL_NSPACE);
     const pmix_value_t *r = attr_find(infos, n, PMIX_TOOL_RANK);
-    pmix_status_t rc = PMIX_SUCCESS;
-    long long rank = 0;
 
-    PMIX_LOAD_PROCID(name, v && v->type == PMIX_STRING ? v->data.string : NULL, PMIX_RANK_UNDEF);
-    if (r && r->type == PMIX_PROC_RANK)
-        rank = r->data.rank;
-    else if (r)
-        PMIX_VALUE_GET_NUMBER(rc, r, rank, long long);
-    if (rc != PMIX_SUCCESS || rank < 0 || rank >= PMIX_RANK_VALID) {
-        err_set(e, ERR_INVALID_ARG, "%s: a rank is wanted", PMIX_TOOL_RANK);
-        return PMIX_ERR_BAD_PARAM;
-    }
-    if (r)
-        name->rank = (pmix_rank_t)rank;
-    return PMIX_SUCCESS;
+    if (v && v->type != PMIX_STRING)
+        return mismatch(PMIX_TOOL_NSPACE, "PMIX_STRING", e);
+    if (r && r->type != PMIX_PROC_RANK && r->type != PMIX_UINT32)
+        return mismatch(PMIX_TOOL_RANK, "PMIX_PROC_RANK or PMIX_UINT32", e);
+    PMIX_LOAD_PROCID(name, v ? v->data.string : NULL, PMIX_RANK_UNDEF);
+    if (!r)
+        return PMIX_SUCCESS;
+    name->rank = r->type == PMIX_UINT32 ? r->data.uint32 : r->data.rank;
+    if (name->rank < PMIX_RANK_VALID)
+        return PMIX_SUCCESS;
+    err_set(e, ERR_INVALID_ARG, "%s: a rank is wanted", PMIX_TOOL_RANK);
+    return PMIX_ERR_BAD_PARAM;
 }
 
 static struct link *open_found(const struct found *f, const pmix_info_t *infos, size_t n,

@@ -87,7 +87,9 @@ PMIX_EXPORT const char *PMIx_Get_version(void);
 
 /* --- exchanging data ---------------------------------------------------------- */
 
-/* Stage a value under a key for those of a scope; PMIx_Commit hands it to the server. */
+/* Stage a value under a key for those of a scope; PMIx_Commit hands it to the server.  One that
+ * the server refuses for what it is (PMIX_ERR_BAD_PARAM, PMIX_ERR_PARAM_VALUE_NOT_SUPPORTED) is
+ * dropped; whatever else a failed commit had is left for the next one. */
 PMIX_EXPORT pmix_status_t PMIx_Put(pmix_scope_t scope, const char key[], pmix_value_t *val);
 PMIX_EXPORT pmix_status_t PMIx_Commit(void);
 /* Keep a value in this process alone. */

@@ -10,14 +10,22 @@
  *                                         callback, until its release is called
  *     PMIx_server_register_nspace         keeps PMIX_NODE_MAP, PMIX_PROC_MAP (or _RAW; lists
  *                                         as PMIx_generate_regex and _ppn leave them) and
- *                                         PMIX_HOSTNAME; PMIX_OPERATION_SUCCEEDED
+ *                                         PMIX_HOSTNAME; PMIX_OPERATION_SUCCEEDED; of another
+ *                                         type: PMIX_ERR_TYPE_MISMATCH, as in both setup calls
  *     PMIx_server_setup_local_support     once a job on a node, with those or the same keys,
  *                                         and what was said of the job; ranks may be forked
  *                                         when its callback says PMIX_SUCCESS.  Again for the
  *                                         same job: PMIX_ERR_EXISTS
+ *     PMIx_server_register_client         the ranks that will be forked here: where there are
+ *                                         such of a job, no other is set up.  It changes nothing
+ *                                         else: PMIx_Init finds no server here, so that nobody
+ *                                         comes whose uid and gid could be looked at.
+ *                                         PMIX_OPERATION_SUCCEEDED; PMIX_ERR_NOT_FOUND: the job
+ *                                         is not registered; PMIX_ERR_EXISTS: the rank is
  *     PMIx_server_setup_fork              the variables of the job and of the rank; other
  *                                         ranks, or too early: PMIX_ERR_NOT_FOUND
- *     PMIx_server_deregister_client       child-finished, of a rank's first call
+ *     PMIx_server_deregister_client       child-finished, of a rank's first call; it may be
+ *                                         registered again
  *     PMIx_server_deregister_nspace       child-finished of those that are left, then
  *                                         local-finished; the callback comes when all is done
  *     PMIx_server_finalize                the same of every job
@@ -25,6 +33,10 @@
  * Before PMIx_server_init they answer PMIX_ERR_INIT.  Where a provider fails, the callback
  * says PMIX_ERROR, and why is on stderr; without the program mpiexec_lite (beside this one,
  * or on PATH) it says PMIX_ERR_UNREACH.
+ *
+ * PMIx_server_dmodex_request answers PMIX_ERR_NOT_SUPPORTED, as no rank can put anything here that
+ * could be handed out; PMIx_server_IOF_deliver too, as no tool or client can ask for output here,
+ * and this process itself pulls it from the servers that it is connected to.
  *
  * All other calls answer PMIX_ERR_NOT_SUPPORTED.  They are declared, and in the library, so
  * that a program that can be more than we serve compiles, links and is told. */

@@ -161,6 +161,8 @@ enum outcome reply_long(struct request *rq, bool parked, struct job *j, const ch
                         const struct datum *d, struct err *e);
 /* The same by the text of what is told of a job, which is copied. */
 enum outcome reply_long_text(struct request *rq, const struct buf *text, struct err *e);
+/* Of a text that goes in pieces: at most so many bytes, whole characters of UTF-8. */
+size_t piece_length(const char *text, size_t len, size_t most);
 /* serve_push.c */
 void push_job_gone(struct ext *x, const struct job *j);
 /* Its stdin, if it has one to be pushed, ends with that connection, or (NULL) now. */

@@ -37,8 +37,7 @@ static bool look_up(const struct long_value *v, struct datum *d)
            d->serial == v->serial;
 }
 
-/* At most so many bytes, whole characters of UTF-8, which are of up to four. */
-static size_t piece_length(const char *text, size_t len, size_t most)
+size_t piece_length(const char *text, size_t len, size_t most)
 {
     if (len <= most)
         return len;

@@ -37,8 +37,10 @@ struct asking {
     struct query_queues queues;
     size_t            query, key;        /* the entry that is next */
     bool              open;              /* it is an array that has begun */
+    bool              left_out;          /* elements of it that no frame can hold */
     struct query_cursor cursor;
     struct buf        scratch;
+    size_t            sent;              /* bytes of that, which goes in pieces; 0: none does */
 };
 
 struct session *asking_session(const struct asking *a) { return a->session; }
@@ -111,6 +113,24 @@ static bool fits(const char *text, size_t len)
     return n <= ENTRY_MOST;
 }
 
+/* An entry with the next piece of a value that none can hold.  0, or -1 and e. */
+static int add_piece(struct asking *a, struct buf *out, struct err *e)
+{
+    const char *text = buf_bytes(&a->scratch) + a->sent;
+    size_t n = piece_length(text, a->scratch.len - a->sent, PARTS_SIZE);
+    char *piece = strndup(text, n);
+    int rc;
+
+    begin_entry(a, out);
+    buf_str(out, ",\"piece\":");
+    rc = piece ? value_encode(PMIX_STRING, &piece, "piece", out, e)
+               : err_set(e, ERR_NOMEM, "no memory for a part of a value");
+    free(piece);
+    a->sent = a->sent + n < a->scratch.len ? a->sent + n : 0;
+    buf_str(out, a->sent ? ",\"more\":true}" : "}");
+    return rc;
+}
+
 /* An entry with a value; it is freed.  0, or -1 and e. */
 static int add_value(struct asking *a, pmix_value_t *v, struct buf *out, struct err *e)
 {
@@ -122,14 +142,26 @@ static int add_value(struct asking *a, pmix_value_t *v, struct buf *out, struct 
     value_clear(PMIX_VALUE, v);
     if (rc < 0)
         return -1;
-    if (!fits(buf_bytes(text), text->len)) {
-        add_status(a, PMIX_ERR_OUT_OF_RESOURCE, out);
-        return 0;
-    }
+    if (!fits(buf_bytes(text), text->len))
+        return add_piece(a, out, e);
     begin_entry(a, out);
     buf_char(out, ',');
     buf_add(out, buf_bytes(text) + 1, text->len - 1);
     return 0;
+}
+
+/* The next element, if a frame can hold it.  1; 0: there are no more; or -1 and e. */
+static int add_element(struct asking *a, bool comma, struct buf *out, struct err *e)
+{
+    size_t before = out->len;
+    int got;
+
+    while ((got = cursor_next(&a->cursor, a->session->ext, comma, out, e)) > 0 &&
+           !fits(buf_bytes(out) + before, out->len - before)) {
+        buf_cut(out, before);
+        a->left_out = true;
+    }
+    return got;
 }
 
 /* As many elements as there is room for, as an array of its own.  1: there are more; 0; or
@@ -145,14 +177,14 @@ static int add_slice(struct asking *a, size_t room, struct buf *out, struct err 
     buf_printf(out, ",\"type\":\"PMIX_DATA_ARRAY\",\"value\":{\"type\":\"%s\",\"array\":[",
                value_type_name(cursor_type(c)));
     for (bool first = true; got > 0 && (first || out->len - start < room); first = false)
-        got = cursor_next(c, a->session->ext, !first, out, e);
+        got = add_element(a, !first, out, e);
     buf_str(out, "]}");
     for (size_t i = 0; i < c->sel.njobs; i++)
         late = late || (c->sel.jobs[i].survey && c->sel.jobs[i].survey->late);
     if (got > 0)
         buf_str(out, ",\"more\":true");
-    else if (late)
-        buf_printf(out, ",\"status\":%d", PMIX_ERR_TIMEOUT);
+    else if (late || a->left_out)
+        buf_printf(out, ",\"status\":%d", late ? PMIX_ERR_TIMEOUT : PMIX_ERR_OUT_OF_RESOURCE);
     buf_char(out, '}');
     return got;
 }
@@ -205,7 +237,7 @@ static int look_up(struct asking *a, pmix_value_t *value)
 static void go_on(struct asking *a)
 {
     cursor_clear(&a->cursor);
-    a->open = false;
+    a->open = a->left_out = false;
     a->key++;
 }
 
@@ -231,6 +263,12 @@ static int next_entry(void *cursor, size_t room, struct buf *out, struct err *e)
 
     if (!find_next(a))
         return 0;
+    if (a->sent) {
+        rc = add_piece(a, out, e);
+        if (!a->sent)
+            go_on(a);
+        return rc < 0 ? -1 : 1;
+    }
     rc = a->open ? 1 : look_up(a, &value);
     if (rc == 1) {
         a->open = true;
@@ -243,7 +281,8 @@ static int next_entry(void *cursor, size_t room, struct buf *out, struct err *e)
         rc = add_value(a, &value, out, e);
     else
         add_status(a, rc, out);
-    go_on(a);
+    if (!a->sent)
+        go_on(a);
     return rc == -1 && e->code ? -1 : 1;
 }
 

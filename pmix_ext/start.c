@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,6 +36,8 @@ void find_program(const char *name, char *path, size_t size)
 struct manner {                          /* of a start */
     char *const *env;
     const char  *dir;                    /* NULL: ours */
+    const int   *files;                  /* descriptors that it inherits */
+    size_t       nfiles;
 };
 
 static _Noreturn void become(char *const argv[], const struct manner *m, int in, int out,
@@ -45,6 +48,9 @@ static _Noreturn void become(char *const argv[], const struct manner *m, int in,
     setsid();                            /* Ctrl-C is the tool's affair */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+    for (size_t i = 0; i < m->nfiles; i++)
+        if (fcntl(m->files[i], F_SETFD, 0) < 0)
+            _exit(126);
     if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
         dup2(errors, STDERR_FILENO) < 0 || (m->dir && chdir(m->dir) < 0))
         _exit(126);
@@ -85,16 +91,32 @@ pid_t find_start(char *const argv[], int in, int out, int errors, struct err *e)
 
 /* --- the words of a launcher ------------------------------------------- */
 
+/* Values of variables are in files without a name: a command line is there for all to read. */
+struct words {
+    char     **v;
+    struct buf env;                      /* of the app that is being added */
+    int       *files;                    /* owned, as each that is open */
+    size_t     nfiles;
+};
+
+static void words_clear(struct words *w)
+{
+    for (size_t i = 0; i < w->nfiles; i++)
+        close(w->files[i]);
+    free(w->files);
+    buf_clear(&w->env);
+    PMIX_ARGV_FREE(w->v);
+}
+
 static void add(char ***words, const char *word)
 {
     PMIx_Argv_append_nosize(words, word);
 }
 
-static const struct { const char *key, *option; pmix_data_type_t type; } options[] = {
-    { PMIX_WDIR, "-wdir", PMIX_STRING }, { PMIX_HOST, "-hosts", PMIX_STRING },
-    { PMIX_HOSTFILE, "-f", PMIX_STRING }, { PMIX_FORKEXEC_AGENT, "-fork-agent", PMIX_STRING },
-    { PMIX_EXEC_AGENT, "-fork-agent", PMIX_STRING },
-    { PMIX_SPAWN_LOCAL_FORK_AGENT, "-fork-agent", PMIX_STRING }, { PMIX_SET_ENVAR, "-env", PMIX_ENVAR },
+static const struct { const char *key, *option; } options[] = {
+    { PMIX_WDIR, "-wdir" }, { PMIX_HOST, "-hosts" }, { PMIX_HOSTFILE, "-f" },
+    { PMIX_FORKEXEC_AGENT, "-fork-agent" }, { PMIX_EXEC_AGENT, "-fork-agent" },
+    { PMIX_SPAWN_LOCAL_FORK_AGENT, "-fork-agent" },
 };
 
 static pmix_status_t add_hold(char ***words, const char *place, const pmix_info_t *info,
@@ -111,28 +133,52 @@ static pmix_status_t add_hold(char ***words, const char *place, const pmix_info_
     if (good)
         return PMIX_SUCCESS;
     err_set(e, ERR_INVALID_VAL, "%s: want true, a rank, or an array of ranks", info->key);
-    return PMIX_ERR_BAD_PARAM;
+    return info->value.type == PMIX_BOOL || hold_is_ranks(info->value.type)
+           ? PMIX_ERR_BAD_PARAM : PMIX_ERR_TYPE_MISMATCH;
 }
 
-static pmix_status_t add_info(char ***words, const pmix_info_t *info, bool hold, struct err *e)
+static pmix_status_t check_type(const pmix_info_t *info, pmix_data_type_t type, struct err *e)
+{
+    if (info->value.type == type)
+        return PMIX_SUCCESS;
+    err_set(e, ERR_INVALID_VAL, "%s: it has another type", info->key);
+    return PMIX_ERR_TYPE_MISMATCH;
+}
+
+static pmix_status_t add_variable(struct buf *env, const pmix_info_t *info, struct err *e)
+{
+    const pmix_envar_t *x = &info->value.data.envar;
+    pmix_status_t rc = check_type(info, PMIX_ENVAR, e);
+
+    if (rc != PMIX_SUCCESS)
+        return rc;
+    if (!x->envar || !*x->envar || strchr(x->envar, '=') || !x->value) {
+        err_set(e, ERR_INVALID_VAL, "%s: want a name and a value", info->key);
+        return PMIX_ERR_BAD_PARAM;
+    }
+    buf_printf(env, "%s=%s", x->envar, x->value);
+    buf_char(env, 0);
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t add_info(struct words *w, const pmix_info_t *info, bool hold, struct err *e)
 {
     const char *place = hold_place_of(info->key);
+    pmix_status_t rc;
 
     if (place)
-        return hold ? add_hold(words, place, info, e) : PMIX_SUCCESS;
+        return hold ? add_hold(&w->v, place, info, e) : PMIX_SUCCESS;
+    if (PMIX_CHECK_KEY(info, PMIX_SET_ENVAR))
+        return add_variable(&w->env, info, e);
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         if (!PMIX_CHECK_KEY(info, options[i].key))
             continue;
-        if (info->value.type != options[i].type) {
-            err_set(e, ERR_INVALID_VAL, "%s: it has another type", options[i].key);
-            return PMIX_ERR_TYPE_MISMATCH;
+        rc = check_type(info, PMIX_STRING, e);
+        if (rc == PMIX_SUCCESS) {
+            add(&w->v, options[i].option);
+            add(&w->v, info->value.data.string);
         }
-        add(words, options[i].option);
-        if (options[i].type == PMIX_ENVAR)
-            add(words, info->value.data.envar.envar);
-        add(words, options[i].type == PMIX_ENVAR ? info->value.data.envar.value
-                                                 : info->value.data.string);
-        return PMIX_SUCCESS;
+        return rc;
     }
     if (!PMIX_INFO_IS_REQUIRED(info))
         return PMIX_SUCCESS;
@@ -141,48 +187,73 @@ static pmix_status_t add_info(char ***words, const pmix_info_t *info, bool hold,
     return PMIX_ERR_NOT_SUPPORTED;
 }
 
-static pmix_status_t add_infos(char ***words, const pmix_info_t *infos, size_t n, bool hold,
+static pmix_status_t add_infos(struct words *w, const pmix_info_t *infos, size_t n, bool hold,
                                struct err *e)
 {
     pmix_status_t rc = PMIX_SUCCESS;
 
     for (size_t i = 0; i < n && rc == PMIX_SUCCESS; i++)
-        rc = add_info(words, &infos[i], hold, e);
+        rc = add_info(w, &infos[i], hold, e);
     return rc;
 }
 
-static void add_env(char ***words, char *const *env)
+static void add_env(struct buf *to, char *const *env)
 {
-    for (; env && *env; env++) {
-        char *name = strdup(*env), *value = name ? strchr(name, '=') : NULL;
+    for (; env && *env; env++)
+        if (strchr(*env, '='))
+            buf_add(to, *env, strlen(*env) + 1);
+}
 
-        if (value) {
-            *value = 0;
-            add(words, "-env");
-            add(words, name);
-            add(words, value + 1);
+/* One above 2 that can be read from its beginning; or -1 and errno. */
+static int make_file(const struct buf *text)
+{
+    int low = memfd_create("environment", MFD_CLOEXEC), fd = -1;
+
+    if (low >= 0)
+        fd = fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    for (size_t at = 0; fd >= 0 && at < text->len;) {
+        ssize_t n = pwrite(fd, buf_bytes(text) + at, text->len - at, (off_t)at);
+
+        if (n < 0) {
+            close(fd);
+            fd = -1;
         }
-        free(name);
+        at += n > 0 ? (size_t)n : 0;
     }
+    if (low >= 0)
+        close(low);
+    return fd;
+}
+
+/* The variables of an app, which are complete. */
+static pmix_status_t end_env(struct words *w, struct err *e)
+{
+    char number[16];
+    int *more;
+
+    if (!w->env.len && !w->env.failed)
+        return PMIX_SUCCESS;
+    more = w->env.failed ? NULL : reallocarray(w->files, w->nfiles + 1, sizeof *more);
+    if (!more) {
+        err_set(e, ERR_NOMEM, "no memory");
+        return PMIX_ERR_NOMEM;
+    }
+    w->files = more;
+    more[w->nfiles] = make_file(&w->env);
+    if (more[w->nfiles] < 0) {
+        err_set(e, ERR_OTHER, "no file for the environment: %s", strerror(errno));
+        return PMIX_ERR_OUT_OF_RESOURCE;
+    }
+    buf_reset(&w->env);
+    snprintf(number, sizeof number, "%d", more[w->nfiles++]);
+    add(&w->v, "-envfile");
+    add(&w->v, number);
+    return PMIX_SUCCESS;
 }
 
 /* argv[0] is the program's name, as everywhere; a word ":" would end the program's words. */
-static pmix_status_t add_app(char ***words, const pmix_app_t *app, bool hold, struct err *e)
+static pmix_status_t add_command(char ***words, const pmix_app_t *app, struct err *e)
 {
-    char number[16];
-    pmix_status_t rc;
-
-    snprintf(number, sizeof number, "%d", app->maxprocs > 0 ? app->maxprocs : 1);
-    add(words, "-n");
-    add(words, number);
-    if (app->cwd) {
-        add(words, "-wdir");
-        add(words, app->cwd);
-    }
-    add_env(words, app->env);
-    rc = add_infos(words, app->info, app->ninfo, hold, e);
-    if (rc != PMIX_SUCCESS)
-        return rc;
     if (!app->cmd || !*app->cmd) {
         err_set(e, ERR_INVALID_ARG, "an app without a command");
         return PMIX_ERR_BAD_PARAM;
@@ -198,21 +269,40 @@ static pmix_status_t add_app(char ***words, const pmix_app_t *app, bool hold, st
     return PMIX_SUCCESS;
 }
 
+static pmix_status_t add_app(struct words *w, const pmix_app_t *app, bool hold, struct err *e)
+{
+    char number[16];
+    pmix_status_t rc;
+
+    snprintf(number, sizeof number, "%d", app->maxprocs > 0 ? app->maxprocs : 1);
+    add(&w->v, "-n");
+    add(&w->v, number);
+    if (app->cwd) {
+        add(&w->v, "-wdir");
+        add(&w->v, app->cwd);
+    }
+    add_env(&w->env, app->env);
+    rc = add_infos(w, app->info, app->ninfo, hold, e);
+    if (rc == PMIX_SUCCESS)
+        rc = end_env(w, e);
+    return rc == PMIX_SUCCESS ? add_command(&w->v, app, e) : rc;
+}
+
 /* hold: those that say which ranks are held count. */
 static pmix_status_t make_words(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
-                                size_t napps, bool hold, char ***words, struct err *e)
+                                size_t napps, bool hold, struct words *w, struct err *e)
 {
     pmix_status_t rc = PMIX_SUCCESS;
     char path[PATH];
 
     find_program("mpiexec_lite", path, sizeof path);
-    add(words, path);
+    add(&w->v, path);
     for (size_t i = 0; i < napps && rc == PMIX_SUCCESS; i++) {
         if (i)
-            add(words, ":");
-        rc = add_infos(words, infos, ninfo, hold, e);
+            add(&w->v, ":");
+        rc = add_infos(w, infos, ninfo, hold, e);
         if (rc == PMIX_SUCCESS)
-            rc = add_app(words, &apps[i], hold, e);
+            rc = add_app(w, &apps[i], hold, e);
     }
     return rc;
 }
@@ -364,21 +454,23 @@ pmix_status_t find_start_program(const pmix_info_t *infos, size_t ninfo, const p
 pmix_status_t find_start_launcher(const pmix_info_t *infos, size_t ninfo, const pmix_app_t *apps,
                                   size_t napps, struct find_program *p, struct err *e)
 {
-    char **words = NULL, **env = PMIx_Argv_copy(environ);
+    struct words w = { .env = BUF_INIT };
+    char **env = PMIx_Argv_copy(environ);
     pmix_status_t rc;
 
     p->f = (struct found){ .fd = -1 };
     if (env && p->uri)
         PMIx_Setenv(PMIX_LAUNCHER_RNDZ_URI, p->own, true, &env);
     rc = !env ? PMIX_ERR_NOMEM
-         : apps && napps ? make_words(infos, ninfo, apps, napps, !p->uri, &words, e)
+         : apps && napps ? make_words(infos, ninfo, apps, napps, !p->uri, &w, e)
                          : PMIX_ERR_BAD_PARAM;
     if (rc == PMIX_SUCCESS) {
-        p->pid = start_words(words, &(struct manner){ .env = env }, infos, ninfo, e);
+        p->pid = start_words(w.v, &(struct manner){ .env = env, .files = w.files,
+                                                    .nfiles = w.nfiles }, infos, ninfo, e);
         rc = p->pid <= 0 ? PMIX_ERR_JOB_FAILED_TO_LAUNCH
              : p->uri    ? PMIX_SUCCESS : await(p->pid, &p->f, e);
     }
-    PMIX_ARGV_FREE(words);
+    words_clear(&w);
     PMIX_ARGV_FREE(env);
     return rc;
 }

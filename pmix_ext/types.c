@@ -195,6 +195,7 @@ static const struct field answer_fields[] = {
       .offset = offsetof(struct value_answer, value) },
     OPTIONAL_AS(struct value_answer, flags, info_flags_type),
     OPTIONAL_AS(struct value_answer, status, rows[PMIX_STATUS]),
+    OPTIONAL_AS(struct value_answer, piece, rows[PMIX_STRING]),
     OPTIONAL_AS(struct value_answer, more, rows[PMIX_BOOL]),
     { 0 }
 };

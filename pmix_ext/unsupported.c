@@ -168,13 +168,6 @@ pmix_status_t PMIx_Get_relative_locality(const char *locality1, const char *loca
 
 /* --- of the host of a server -------------------------------------------------------- */
 
-pmix_status_t PMIx_server_register_client(const pmix_proc_t *proc, uid_t uid, gid_t gid,
-                                          void *server_object, pmix_op_cbfunc_t cbfunc,
-                                          void *cbdata)
-{
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
 pmix_status_t PMIx_server_dmodex_request(const pmix_proc_t *proc,
                                          pmix_dmodex_response_fn_t cbfunc, void *cbdata)
 {

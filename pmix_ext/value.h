@@ -58,15 +58,16 @@ int value_decode_array(pmix_data_type_t type, const char *text, size_t len, cons
                        void **array, size_t *n, struct err *e);
 
 /* An answer to a key of a query (PROTOCOL.md, "pmix-query").  A large one is an array that
- * comes in parts, and is put together here. */
+ * comes in parts, or the text of any value in pieces; they are put together here. */
 struct value_answer {
     size_t        query;     /* which of those asked, from 0 */
     pmix_key_t    key;
     pmix_info_directives_t flags;
     pmix_value_t  value;     /* PMIX_UNDEF: there is none */
     pmix_status_t status;    /* why not, or why it is not complete */
-    bool          more;      /* the array goes on in the next part */
-    size_t        room;      /* elements it has room for; 0 when it is complete */
+    char         *piece;     /* owned: the text so far; NULL: it is complete */
+    bool          more;      /* the array, or that, goes on in the next part */
+    size_t        room;      /* elements it has room for, or the length of the text; 0 when it is complete */
 };
 
 /* Append the answers of a JSON array to the *n that *list has, NULL and 0 at first: parts of

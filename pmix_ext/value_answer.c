@@ -17,14 +17,48 @@ static void complete(struct value_answer *a)
     a->room = 0;
 }
 
-/* What has been read as `rest` went to the array of a, which it goes on with. */
+/* The pieces are the text of a value: it is read as soon as the last is there. */
+static int read_pieces(struct value_answer *a, struct in *in)
+{
+    int rc;
+
+    if (a->more)
+        return 0;
+    rc = value_decode(PMIX_VALUE, a->piece, a->room, ".piece", &a->value, in->e);
+    free(a->piece);
+    a->piece = NULL;
+    return rc;
+}
+
+static int add_piece(struct value_answer *a, const char *more, struct in *in)
+{
+    size_t n = strlen(more);
+    char *whole;
+
+    if (n > VALUE_TEXT - a->room)
+        return err_set(in->e, ERR_LENGTH, ".piece: more than %d bytes of JSON", VALUE_TEXT);
+    whole = realloc(a->piece, a->room + n + 1);
+    if (!whole)
+        return value_no_memory(in);
+    memcpy(whole + a->room, more, n + 1);
+    a->piece = whole;
+    a->room += n;
+    return 0;
+}
+
+/* What has been read as `rest` went to the array of a, which it goes on with; or is the next
+ * piece of it. */
 static int go_on(struct value_answer *a, const struct value_answer *rest, struct in *in)
 {
-    if (!is_array(rest) || rest->query != a->query || strcmp(rest->key, a->key))
+    bool fits = a->piece ? rest->piece && rest->value.type == PMIX_UNDEF : is_array(rest) && !rest->piece;
+
+    if (!fits || rest->query != a->query || strcmp(rest->key, a->key))
         return err_set(in->e, ERR_INVALID_VAL, ": not the rest of %s", a->key);
     a->status = rest->status;
     a->more = rest->more;
-    return 0;
+    if (!a->piece)
+        return 0;
+    return add_piece(a, rest->piece, in) < 0 ? -1 : read_pieces(a, in);
 }
 
 static int take_rest_of(struct value_answer *a, struct in *in)
@@ -32,7 +66,7 @@ static int take_rest_of(struct value_answer *a, struct in *in)
     struct value_answer rest = { .query = 0 };
     int rc;
 
-    in->answer = a;
+    in->answer = a->piece ? NULL : a;
     rc = take_value(&type_answer, &rest, in);
     if (rc == 0)
         rc = go_on(a, &rest, in);
@@ -45,6 +79,11 @@ static int take_answer(struct value_answer *a, struct in *in)
     in->answer = a;
     if (take_value(&type_answer, a, in) < 0)
         return -1;
+    if (a->piece && a->value.type != PMIX_UNDEF)
+        return err_set(in->e, ERR_INVALID_VAL, ".piece: and a value");
+    a->room = a->piece ? strlen(a->piece) : a->room;
+    if (a->piece)
+        return read_pieces(a, in);
     if (a->more && !is_array(a))
         return err_set(in->e, ERR_INVALID_VAL, ".more: only arrays come in parts");
     return 0;

@@ -64,16 +64,31 @@ static void show(const struct found *f, pmix_status_t rc)
                 f->candidates[i].created);
 }
 
-/* "spawn" PROGRAM WORD...: two processes of it, and one of true, by a launcher of their own. */
+/* "spawn" [JOB=VALUE] VARIABLE=VALUE... PROGRAM WORD...: two processes of it with those
+ * variables, and one of OTHER, or true, by a launcher of their own; JOB is of all three. */
 static int spawn(char **argv)
 {
-    char one[] = "true", *no_words[] = { one, NULL };
-    pmix_app_t apps[2] = { { .cmd = argv[0], .argv = argv, .maxprocs = 2 },
-                           { .cmd = one, .argv = no_words, .maxprocs = 1 } };
+    char *other = getenv("OTHER"), *no_words[] = { other ? other : (char[]){ "true" }, NULL };
+    char *variables[16] = { NULL };
+    size_t n = 0, jobs = 0;
+    pmix_envar_t job = { .envar = (char[]){ "JOB" }, .separator = ':' };
+    pmix_info_t info;
     struct find_program p = { .uri = false };
     struct err e = { 0 };
-    pmix_status_t rc = find_start_launcher(NULL, 0, apps, 2, &p, &e);
+    pmix_status_t rc;
 
+    for (; *argv && strchr(*argv, '=') && n < 15; argv++)
+        if (!strncmp(*argv, "JOB=", 4))
+            job.value = *argv + 4;
+        else
+            variables[n++] = *argv;
+    if (job.value) {
+        PMIX_INFO_LOAD(&info, PMIX_SET_ENVAR, &job, PMIX_ENVAR);
+        jobs = 1;
+    }
+    rc = find_start_launcher(&info, jobs, (pmix_app_t[]){
+             { .cmd = *argv, .argv = argv, .env = variables, .maxprocs = 2 },
+             { .cmd = no_words[0], .argv = no_words, .maxprocs = 1 } }, 2, &p, &e);
     fprintf(stderr, "%s\n", PMIx_Error_string(rc));
     if (rc == PMIX_SUCCESS)
         fprintf(stderr, "%s %d %s\n", p.f.at.nspace, (int)p.f.at.pid, p.f.at.socket);

@@ -4,6 +4,8 @@
  *     application         PMIx_server_setup_application; its infos, released
  *     only:envars         the same, with a directive for them alone
  *     register            PMIx_server_register_nspace with the maps
+ *     regex               the same, with maps as PMIX_REGEX; numbers: as PMIX_UINT32
+ *     add:RANK            PMIx_server_register_client
  *     local               PMIx_server_setup_local_support with those infos
  *     begin               the same, and nobody waits for its callback
  *     fork:RANK           PMIx_server_setup_fork; the environment
@@ -115,6 +117,28 @@ static void with_maps(const char *what)
     PMIX_INFO_FREE(maps, n);
 }
 
+static void register_regex(void)
+{
+    static const struct { const char *key, *name; } maps[] = { { PMIX_NODE_MAP, "MAP" }, { PMIX_PROC_MAP, "RANKS" } };
+    pmix_info_t infos[2];
+
+    for (int i = 0; i < 2; i++)
+        PMIX_INFO_LOAD(&infos[i], maps[i].key, getenv(maps[i].name), PMIX_REGEX);
+    await("regex", PMIx_server_register_nspace(job, 1, infos, 2, NULL, NULL), calls());
+    for (int i = 0; i < 2; i++)
+        PMIX_INFO_DESTRUCT(&infos[i]);
+}
+
+static void register_numbers(void)
+{
+    uint32_t one = 1;
+    pmix_info_t info;
+
+    PMIX_INFO_LOAD(&info, PMIX_PROC_MAP, &one, PMIX_UINT32);
+    await("numbers", PMIx_server_register_nspace(job, 1, &info, 1, NULL, NULL), calls());
+    await("numbers", PMIx_server_setup_local_support(job, &info, 1, on_op, NULL), calls());
+}
+
 static void show_infos(void)
 {
     for (size_t i = 0; i < got.n; i++)
@@ -150,6 +174,12 @@ static void act(const char *word)
         show_infos();
     } else if (!strcmp(word, "register")) {
         with_maps(word);
+    } else if (!strcmp(word, "regex")) {
+        register_regex();
+    } else if (!strcmp(word, "numbers")) {
+        register_numbers();
+    } else if (!strncmp(word, "add:", 4)) {
+        await(word, PMIx_server_register_client(&proc, getuid(), getgid(), NULL, on_op, NULL), before);
     } else if (!strcmp(word, "local")) {
         await(word, PMIx_server_setup_local_support(job, got.infos, got.n, on_op, NULL), before);
     } else if (!strcmp(word, "begin")) {
@@ -176,6 +206,7 @@ static void refused(void)
 {
     act("application");
     act("local");
+    act("add:0");
     act("fork:0");
     act("client:0");
     act("nspace");

@@ -6,6 +6,8 @@
  *                 events    handlers of this process in their order, and events of others
  *                 long      values and requests that are longer than a frame
  *                 abort     rank 0 ends the job with status 7
+ *                 types     R10-11, R10-25: what is refused as another type, and what passes
+ *                 queries   R10-15: known and unknown keys at once
  *                 mixed     for a job with other ranks: data and fences, no more */
 #include <pmix.h>
 
@@ -662,6 +664,7 @@ static void too_long(void)
     CHECK(v.data.bo.bytes != NULL);
     SAME(PMIx_Put(PMIX_GLOBAL, "more", &v), PMIX_SUCCESS);
     CHECK(PMIx_Commit() != PMIX_SUCCESS);
+    SAME(PMIx_Commit(), PMIX_SUCCESS);
     PMIX_VALUE_DESTRUCT(&v);
 }
 
@@ -714,6 +717,90 @@ static void long_ones(void)
     fence();
 }
 
+/* --- types, and keys that are not known -------------------------------------------- */
+
+static pmix_status_t local_rank_of(pmix_value_t rank)
+{
+    char *query_keys[] = { (char[]){ PMIX_LOCAL_RANK }, NULL };
+    pmix_info_t which, *results;
+    pmix_query_t query = { .keys = query_keys, .qualifiers = &which, .nqual = 1 };
+    pmix_status_t rc;
+    size_t n;
+
+    PMIX_INFO_CONSTRUCT(&which);
+    PMIX_LOAD_KEY(which.key, PMIX_RANK);
+    which.value = rank;
+    rc = PMIx_Query_info(&query, 1, &results, &n);
+    CHECK(rc == PMIX_SUCCESS ? n == 1 && results->value.type == PMIX_UINT16 : n == 0);
+    PMIX_INFO_FREE(results, n);
+    return rc;
+}
+
+static void types(void)
+{
+    static const pmix_data_type_t unknown[] = { PMIX_SCOPE, PMIX_DATA_RANGE, PMIX_PERSIST };
+    pmix_value_t v = { PMIX_PROC_RANK, { .rank = me.rank } }, *got;
+    char key[32];
+
+    SAME(local_rank_of(v), PMIX_SUCCESS);
+    SAME(local_rank_of((pmix_value_t){ PMIX_INT32, { .int32 = 0 } }), PMIX_ERR_TYPE_MISMATCH);
+    SAME(local_rank_of((pmix_value_t){ PMIX_UINT32, { .uint32 = 0 } }), PMIX_ERR_TYPE_MISMATCH);
+    SAME(local_rank_of((pmix_value_t){ PMIX_STATUS, { .status = 0 } }), PMIX_ERR_TYPE_MISMATCH);
+    for (int i = 0; i < 3; i++) {
+        v = (pmix_value_t){ unknown[i], { .byte = 200 } };
+        snprintf(key, sizeof key, "unknown-%d", i);
+        SAME(PMIx_Put(PMIX_GLOBAL, key, &v), PMIX_SUCCESS);
+    }
+    SAME(PMIx_Commit(), PMIX_SUCCESS);
+    SAME(PMIx_Put(200, "nobody's", &v), PMIX_SUCCESS);       /* a server may know it: it is asked */
+    SAME(PMIx_Commit(), PMIX_ERR_PARAM_VALUE_NOT_SUPPORTED);
+    SAME(PMIx_Commit(), PMIX_SUCCESS);
+    fence();
+    for (int i = 0; i < 3; i++) {
+        pmix_proc_t p;
+        char *text;
+
+        PMIX_LOAD_PROCID(&p, me.nspace, (me.rank + 1) % size);
+        snprintf(key, sizeof key, "unknown-%d", i);
+        SAME(PMIx_Get(&p, key, NULL, 0, &got), PMIX_SUCCESS);
+        CHECK(got->type == unknown[i] && got->data.byte == 200);
+        text = PMIx_Value_string(got);
+        CHECK(text && strstr(text, " 200"));
+        free(text);
+        PMIX_VALUE_RELEASE(got);
+    }
+}
+
+/* Those of the standard, one of these servers' own, and nobody's. */
+static void queries(void)
+{
+    char *mixed[] = { (char[]){ "x.nonsense" }, (char[]){ PMIX_JOB_SIZE }, (char[]){ "lite.nonsense" },
+                      (char[]){ "lite.proc.ops" }, NULL };
+    char *none[] = { mixed[0], mixed[2], NULL }, *good[] = { mixed[1], mixed[3], NULL };
+    pmix_query_t both[] = { { .keys = mixed }, { .keys = good } };
+    struct { char **keys; pmix_status_t want; size_t n; } rows[] = {
+        { good, PMIX_SUCCESS, 2 }, { mixed, PMIX_QUERY_PARTIAL_SUCCESS, 2 }, { none, PMIX_ERR_NOT_FOUND, 0 },
+    };
+    struct waiter w = WAITER;
+    pmix_info_t *results;
+    size_t n;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        pmix_query_t query = { .keys = rows[i].keys };
+
+        SAME(PMIx_Query_info(&query, 1, &results, &n), rows[i].want);
+        CHECK(n == rows[i].n);
+        CHECK(n == 0 || (PMIX_CHECK_KEY(&results[0], PMIX_JOB_SIZE) && results[0].value.data.uint32 == size &&
+                         PMIX_CHECK_KEY(&results[1], "lite.proc.ops")));
+        PMIX_INFO_FREE(results, n);
+        SAME(PMIx_Query_info_nb(&query, 1, on_infos, &w), PMIX_SUCCESS);
+        SAME(await(&w, (int)i + 1), rows[i].want);
+    }
+    SAME(PMIx_Query_info(both, 2, &results, &n), PMIX_QUERY_PARTIAL_SUCCESS);
+    CHECK(n == 4 && PMIX_CHECK_KEY(&results[2], PMIX_JOB_SIZE));
+    PMIX_INFO_FREE(results, n);
+}
+
 static void begin(void)
 {
     pmix_proc_t again;
@@ -745,6 +832,10 @@ static void run(const char *what)
         mixed();
     else if (!strcmp(what, "long"))
         long_ones();
+    else if (!strcmp(what, "types"))
+        types();
+    else if (!strcmp(what, "queries"))
+        queries();
     else if (!strcmp(what, "abort")) {
         if (me.rank == 0)
             SAME(PMIx_Abort(7, "enough of it", NULL, 0), PMIX_SUCCESS);

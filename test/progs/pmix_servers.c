@@ -85,10 +85,26 @@ static void alone(void)
 static void on_infos(pmix_status_t status, pmix_info_t *info, size_t n, void *cbdata,
                      pmix_release_cbfunc_t release, void *release_cbdata)
 {
-    NEED(status == PMIX_SUCCESS && n == 2 && PMIX_CHECK_KEY(&info[0], PMIX_QUERY_NAMESPACES));
-    NEED(PMIX_CHECK_KEY(&info[1], PMIX_QUERY_AVAIL_SERVERS));
+    NEED(status == PMIX_SUCCESS && n == 2 && PMIX_CHECK_KEY(&info[1], PMIX_QUERY_NAMESPACES));
+    NEED(PMIX_CHECK_KEY(&info[0], PMIX_QUERY_AVAIL_SERVERS));
     release(release_cbdata);
     sem_post(cbdata);
+}
+
+/* R10-17: of several queries, whoever answers, with keys that nobody does between them. */
+static void in_order(void)
+{
+    char *abi = (char *)PMIX_QUERY_STABLE_ABI_VERSION, *jobs = (char *)PMIX_QUERY_NAMESPACES, *none = (char *)"x.none";
+    char *first[] = { none, abi, jobs, NULL }, *second[] = { jobs, none, abi, abi, NULL }, *third[] = { abi, none, NULL };
+    pmix_query_t queries[] = { { first, NULL, 0 }, { second, NULL, 0 }, { third, NULL, 0 } };
+    char *want[] = { abi, jobs, jobs, abi, abi, abi };
+    pmix_info_t *results;
+    size_t n;
+
+    NEED(PMIx_Query_info(queries, 3, &results, &n) == PMIX_QUERY_PARTIAL_SUCCESS && n == 6);
+    for (size_t i = 0; i < n; i++)
+        NEED(PMIX_CHECK_KEY(&results[i], want[i]) && results[i].value.type == PMIX_STRING);
+    PMIX_INFO_FREE(results, n);
 }
 
 static void mixed(void)
@@ -98,8 +114,9 @@ static void mixed(void)
     pmix_info_t *r = ask(keys, PMIX_SUCCESS, 2);
     sem_t came;
 
-    NEED(r[0].value.type == PMIX_STRING && r[1].value.data.darray->size >= 2);
+    NEED(r[1].value.type == PMIX_STRING && r[0].value.data.darray->size >= 2);
     PMIX_INFO_FREE(r, 2);
+    in_order();
     sem_init(&came, 0, 0);
     NEED(PMIx_Query_info_nb(&query, 1, on_infos, &came) == PMIX_SUCCESS);
     sem_wait(&came);
@@ -136,6 +153,10 @@ static void propose(const char *uri)
     NEED(PMIx_tool_attach_to_server(&me, NULL, infos, 3) == PMIX_SUCCESS && me.rank == 8);
     infos[2].value.data.rank = PMIX_RANK_WILDCARD;
     NEED(PMIx_tool_attach_to_server(&me, NULL, infos, 3) == PMIX_ERR_BAD_PARAM);
+    infos[2].value = (pmix_value_t){ PMIX_INT32, { .int32 = 9 } };   /* R10-11: no rank */
+    NEED(PMIx_tool_attach_to_server(&me, NULL, infos, 3) == PMIX_ERR_TYPE_MISMATCH);
+    infos[2].value = (pmix_value_t){ PMIX_UINT32, { .uint32 = 9 } };
+    NEED(PMIx_tool_attach_to_server(&me, NULL, infos, 3) == PMIX_SUCCESS && me.rank == 9);
     NEED(PMIx_tool_finalize() == PMIX_SUCCESS);
     for (int i = 0; i < 3; i++)
         PMIX_INFO_DESTRUCT(&infos[i]);

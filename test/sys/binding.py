@@ -8,6 +8,8 @@ import json
 import re
 
 from lib import *
+import pmixlib
+from pmixlib import Ranks, Tool, info, query
 
 CPUS = sorted(os.sched_getaffinity(0))
 HOSTS = ["-launcher", "fork", "-hosts", "h0,h1,h2"]
@@ -146,6 +148,66 @@ def hosts():
     same(seen[:2], turns(cores(CPUS), 2), "h0: the option")
     same(seen[2:4], [{CPUS[-1]}] * 2, "h1: its own")
     same(seen[4:], [set(CPUS)] * 2, "h2: its own")
+
+
+def tool_of(job):
+    path = f"{runtime()}/pmi2_server/{os.uname().nodename}.{job.pid}.s"
+    wait_for(lambda: pmixlib.accepts(path), "the tools' socket")
+    return Tool(path)
+
+
+def numbers(text):
+    """The processors of "0-1,3"."""
+    parts = [p.split("-") for p in text.split(",")]
+    return {i for p in parts for i in range(int(p[0]), int(p[-1]) + 1)}
+
+
+@rows([("PMIX_LOCAL_CPUSETS and PMIX_CPUSET are what ranks are bound to, one host", []),
+       ("PMIX_LOCAL_CPUSETS and PMIX_CPUSET, of hosts, flat", ["-tree-width", "0"]),
+       ("PMIX_LOCAL_CPUSETS and PMIX_CPUSET, of hosts in a chain", ["-flat-hosts", "1", "-tree-width", "1"])])
+def cpusets(tree):
+    path = write_file(f"{tmp()}/hosts", f"h0:2\nh1:2 binding=user:{CPUS[-1]}\nh2:2 binding=none\n")
+    where = ["-launcher", "fork", "-f", path, "-map-by", "node", *tree] if tree else []
+    ranks = Ranks("-bind-to", "core", "--oversubscribe", *where, "-n", 6 if tree else 3, **mine())
+    tool = tool_of(ranks.job)
+    job = info("pmix.nspace", "STRING", ranks.jobid)
+    nodes_ = [[0, 3], [1, 4], [2, 5]] if tree else [[0, 1, 2]]
+
+    def asked(peer, key, *quals):
+        x = pmixlib.good(peer.call("pmix-query", queries=[query(key, qualifiers=[job, *quals])]))["results"][0]
+        return x.get("value", x.get("status"))
+
+    def got(peer, rank, key):
+        return pmixlib.good(peer.call("pmix-get", nspace=ranks.jobid, rank=rank, key=key))["value"]["value"]
+    for node, local in enumerate(nodes_):
+        same(asked(tool, "pmix.lpeers", info("pmix.nodeid", "UINT32", node)), ",".join(map(str, local)), "peers")
+        text = asked(tool, "pmix.lcpus", info("pmix.nodeid", "UINT32", node))
+        if node == 2:
+            same(text, -46, "nobody there is bound")
+            continue
+        same([numbers(x) for x in text.split(":")], [os.sched_getaffinity(ranks[r].pid) for r in local], f"of node {node}")
+        for i, r in enumerate(local):
+            same(got(ranks[r], '"wildcard"', "pmix.lcpus"), text, f"what rank {r} gets of its own node")
+            own = "hwloc:" + text.split(":")[i]
+            same([got(ranks[r], r, "pmix.cpuset"), got(ranks[0], r, "pmix.cpuset"),
+                  asked(tool, "pmix.cpuset", info("pmix.rank", "PROC_RANK", r))], [own] * 3, "its own")
+    ranks.finish()
+
+
+@test("PMIX_LOCAL_CPUSETS: who is bound by nothing has none; of a spawned job as it was asked for")
+def cpusets_of_others():
+    ranks = Ranks("-n", 2, **mine())
+    for key, rank in ("pmix.lcpus", '"wildcard"'), ("pmix.cpuset", 0):
+        same(ranks[0].call("pmix-get", rank=rank, key=key)["status"], -46, key)
+    tool = tool_of(ranks.job)
+    app = {"cmd": "/bin/sleep", "argv": ["sleep", "600"], "maxprocs": 2}
+    name = pmixlib.good(tool.call("pmix-spawn", apps=[app], infos=[info("pmix.bindto", "STRING", "core")]))["nspace"]
+    job = info("pmix.nspace", "STRING", name)
+    r = pmixlib.good(tool.call("pmix-query", queries=[query("pmix.lcpus", "pmix.qry.lptable", qualifiers=[job])]))["results"]
+    same([numbers(x) for x in r[0]["value"].split(":")],
+         [os.sched_getaffinity(p["pid"]) for p in r[1]["value"]["array"]], "of the spawned")
+    pmixlib.good(tool.call("pmix-job-control", targets=[pmixlib.proc(name, "wildcard")], directives=[info("pmix.jctrl.kill", "BOOL", True)]))
+    ranks.finish()
 
 
 @rows([(" ".join(words), words, want) for words, want in (

@@ -70,7 +70,7 @@ VALUES = [value("STRING", "text; with 'all' \u20ac = \n"), value("UINT32", 42949
            "value": {"type": "PMIX_INFO", "array": [info("a", "INT8", -128)]}}]
 
 
-@places("R10-11, R10-12, R10-25: typed values come out as they went in, unknown numbers too")
+@places("R10-12: typed values come out as they went in, a status as a status")
 def values(options):
     ranks = Ranks(*options, "-n", 3)
     for i, v in enumerate(VALUES):
@@ -86,6 +86,30 @@ def values(options):
     same(good(get(ranks[0], "", 2, "k1"))["value"], VALUES[1], "before the next commit")
     commit(ranks[2])
     same(good(get(ranks[0], "", 2, "k1"))["value"], value("UINT32", 7), "after it")
+    ranks.finish()
+
+
+# Numbers that no version of the standard has given a meaning: of scopes, ranges and so on.
+UNKNOWN = [value("SCOPE", 200), value("DATA_RANGE", 200), value("PERSIST", 200), value("STATUS", -4242),
+           value("STATUS", 77), value("DATA_TYPE", 600), value("PROC_STATE", 200), value("JOB_STATE", 200),
+           value("LINK_STATE", 200), value("ALLOC_DIRECTIVE", 200), value("IOF_CHANNEL", 0x4000),
+           value("INFO_DIRECTIVES", [1 << 20]),
+           {"type": "PMIX_DATA_ARRAY", "value": {"type": "PMIX_SCOPE", "array": [200, 3, 201]}}]
+
+
+@places("R10-25: 200 as a scope, and unknown numbers of the other kinds, pass as the numbers they are")
+def unknown_numbers(options):
+    ranks = Ranks(*options, "-n", 3)
+    for i, v in enumerate(UNKNOWN):
+        good(put(ranks[2], f"u{i}", v))
+    commit(ranks[2])
+    tool = Tool(ranks.job)
+    for reader in [*ranks, tool]:
+        for i, v in enumerate(UNKNOWN):
+            same(good(get(reader, ranks.jobid, 2, f"u{i}"))["value"], v, f"value {i}")
+    good(publish(ranks[0], *(info(f"u{i}", v["type"][5:], v["value"]) for i, v in enumerate(UNKNOWN))))
+    r = good(look(ranks[1], *(f"u{i}" for i in range(len(UNKNOWN)))))
+    same([{"type": d["type"], "value": d["value"]} for d in r["data"]], UNKNOWN, "looked up")
     ranks.finish()
 
 
@@ -160,7 +184,7 @@ def scopes(options):
     ranks.finish()
 
 
-@test("R10-09, R10-10, R10-25: ranks and scopes that are none, each with its place")
+@test("R10-09, R10-10: ranks and scopes that are none, each with its place")
 def odd_ranks():
     ranks = Ranks("-n", 2)
     a = ranks[0]
@@ -182,7 +206,40 @@ def odd_ranks():
     ranks.finish()
 
 
-@test("R10-11, R10-24: values and directives of wrong types; unknown ones, required and not")
+# Nothing of these is a rank, whatever its number.
+NO_RANKS = [("INT32", 1), ("UINT32", 1), ("INT", 1), ("SIZE", 1), ("STATUS", 1), ("STRING", "1"), ("BOOL", True),
+            ("PROC", {"nspace": "x", "rank": 1})]
+
+
+@places("R10-11: a rank sent as int32, or as anything else, is refused, as a status is; neither is ever cast")
+def ranks_of_other_types(options):
+    ranks = Ranks(*options, "-n", 2)
+    tool = Tool(ranks.job)
+    for peer in ranks[0], tool:
+        ns = info("pmix.nspace", "STRING", ranks.jobid)
+        r = good(peer.call("pmix-query", queries=[query("pmix.lrank", qualifiers=[ns, info(
+            "pmix.rank", "PROC_RANK", 1)])]))
+        same(results(r)[0][2], 0 if options else 1, "of a rank")
+        for kind, x in NO_RANKS:
+            refused(peer.call("pmix-query", queries=[query("pmix.lrank", qualifiers=[ns, info(
+                "pmix.rank", kind, x)])]), MISMATCH, "queries[0]", "pmix.rank")
+        for kind, x in ("INT32", 1), ("PROC_RANK", 1), ("STRING", ranks.jobid):
+            refused(peer.call("pmix-query", queries=[query("pmix.lrank", qualifiers=[info(
+                "pmix.procid", kind, x)])]), MISMATCH, "pmix.procid")
+    array = {"type": "PMIX_INT32", "array": [0]}
+    app = [{"cmd": "/bin/true", "argv": ["true"], "maxprocs": 1}]
+    for kind, x, status in (("INT32", 0, MISMATCH), ("UINT32", 0, MISMATCH), ("DATA_ARRAY", array, BAD_PARAM)):
+        refused(tool.call("pmix-spawn", apps=app, infos=[info("pmix.dbg.init", kind, x)]), status, "pmix.dbg.init")
+    # What one rank has put as one type is that for the others.
+    for i, (kind, x) in enumerate((("INT32", 1), ("PROC_RANK", 1), ("STATUS", 1), ("INT", 1))):
+        good(put(ranks[0], f"t{i}", value(kind, x)))
+    commit(ranks[0])
+    for i, (kind, x) in enumerate((("INT32", 1), ("PROC_RANK", 1), ("STATUS", 1), ("INT", 1))):
+        same(good(get(ranks[1], ranks.jobid, 0, f"t{i}"))["value"], value(kind, x), kind)
+    ranks.finish()
+
+
+@test("R10-24: values and directives of wrong types; unknown ones, required and not")
 def wrong_types():
     ranks = Ranks("-n", 1)
     a = ranks[0]
@@ -339,6 +396,21 @@ def long_info():
             v = plain(json.loads("".join(r["pieces"])))
             text = dict(v)["pmix.cmd.line"] if isinstance(v, list) else v
             need(text.endswith(" ".join(words)), key, text[:200])
+        r = good(peer.call("pmix-query", queries=[query("pmix.qry.ns", "pmix.cmd.line", "pmix.job.size", "pmix.app.argv",
+                                                        qualifiers=[info("pmix.nspace", "STRING", ranks.jobid), appnum(0)])]))
+        got = {k: v for _, k, v in results(r)}
+        same((got["pmix.qry.ns"], got["pmix.job.size"]), (ranks.jobid, 1), "what stands around a long one")
+        for key in "pmix.cmd.line", "pmix.app.argv":
+            need(got[key].endswith(" ".join(words)), key, got[key][:200])
+        need(sum("piece" in x for x in r["results"]) > 20, "each in pieces", len(r["results"]))
+        r = good(peer.call("pmix-query", queries=[query("pmix.app.argv", "pmix.lrank", qualifiers=[
+            info("pmix.nspace", "STRING", ranks.jobid), info("pmix.nodeid", "UINT32", 0)])]))["results"]
+        same([(x["value"]["array"], x.get("status")) for x in r], [([], RESOURCE), ([0], None)],
+             "an element of an array that is too long is left out, and that is said")
+    env = {**os.environ, "PMIX_SERVER_URI": "unix:" + tools_socket(ranks.job.pid)}
+    r = subprocess.run([f"{B}/bin/pmix_tool", "--json", "query", "pmix.cmd.line", f"pmix.nspace={ranks.jobid}"],
+                       env=preloaded(env), stdout=subprocess.PIPE, check=True, timeout=LIMIT)
+    need(" ".join(words) in json.dumps(json.loads(r.stdout), ensure_ascii=False), "by the library", r.stdout[:200])
     ranks.finish()
 
 
@@ -530,7 +602,7 @@ def name_waits(options):
     ranks.finish()
 
 
-@places("R10-25: range says who sees a name, persistence how long it is there", NAME_PLACES)
+@places("range says who sees a name, persistence how long it is there; of unknown ones nobody can", NAME_PLACES)
 def name_ranges(options):
     ranks = Ranks(*options, "-n", 3, "-disable-auto-cleanup")
     a, b, c = ranks

@@ -57,6 +57,18 @@ def basics(n, options):
     all_ok(n, build("pmix_rank"), "basics", options=options, env={"NAMES": "1"})
 
 
+@rows([(f"R10-11, R10-25: of the library, a rank as int32 is refused, 200 as a scope passes, {where}", options)
+       for where, options in PLACES])
+def types(options):
+    all_ok(3, build("pmix_rank"), "types", options=options)
+
+
+@rows([(f"R10-15: of the library, known and unknown keys in one query, {where}", options)
+       for where, options in PLACES])
+def queries(options):
+    all_ok(3, build("pmix_rank"), "queries", options=options)
+
+
 @rows([(f"16 threads of each of {n} ranks call at once, {where}", n, options)
        for where, options in PLACES for n in (1, 4)])
 def threads(n, options):
@@ -322,7 +334,8 @@ def tools_socket_in(env):
     wait_for(lambda: any(name.endswith(".s") for name in os.listdir(there)), "the socket")
 
 
-@rows([("a tool of two servers", []), ("valgrind: a tool of two servers", VALGRIND)])
+@rows([("R10-17: a tool of two servers; answers of servers and of the library keep their order", []),
+       ("valgrind: a tool of two servers", VALGRIND)])
 def two_servers(prefix):
     if prefix and is_sanitized():
         raise Skip("the sanitizers look at memory themselves")

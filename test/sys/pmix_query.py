@@ -386,7 +386,35 @@ def example():
     ended(ranks)
 
 
-@places("R10-15, R10-24: unknown keys, unknown and required qualifiers, types, other jobs")
+# Keys that every server of ours has: of the standard, and of its own.
+KNOWN = ["pmix.qry.ns", "pmix.job.size", "lite.proc.stats", "pmix.hname", "lite.proc.ops"]
+STRANGE = ["lite.nonsense", "pmix.qry.nonsense", "x.y", "", "k" * 511]
+
+
+@places("R10-15, R10-17: known and unknown keys in one query, in any order: each is answered or not found for itself")
+def mixed_keys(options):
+    ranks = Ranks(*options, "-n", 2)
+    tool = Tool(ranks.job)
+    for peer in tool, *ranks:
+        alone = {k: answer(peer, k, ns(ranks.jobid), rank_(1)) for k in KNOWN}
+        need(not any(isinstance(x, dict) and "status" in x for x in alone.values()), "known ones", alone)
+        mixed = [k for pair in zip(STRANGE, KNOWN) for k in pair]
+        for keys in mixed, mixed[::-1], KNOWN + STRANGE, STRANGE:
+            r = good(peer.call("pmix-query", queries=[
+                query("pmix.qry.ns"), query(*keys, qualifiers=[ns(ranks.jobid), rank_(1)]), query("pmix.qry.ns")]))
+            got = results(r)
+            same([(q, k) for q, k, _ in got], [(0, "pmix.qry.ns"), *((1, k) for k in keys), (2, "pmix.qry.ns")],
+                 "an answer to each, in their order")
+            for q, k, x in got[1:-1]:
+                if k in STRANGE:
+                    same(x, {"status": NOT_FOUND}, f"{k[:20]}: not found")
+                elif not k.startswith("lite."):       # which are figures of this moment
+                    same(x, alone[k], k)
+            same((got[0][2], got[-1][2]), (ranks.jobid, ranks.jobid), "the queries around it")
+    ended(ranks)
+
+
+@places("R10-24: unknown keys, unknown and required qualifiers, types, other jobs")
 def refused(options):
     ranks = Ranks(*options, "-n", 2)
     for peer in Tool(ranks.job), ranks[1]:
@@ -460,7 +488,8 @@ def supported():
         got = [answer(tool, key, ns(ranks.jobid), members), answer(ranks[1], key, members),
                answer(tool, key, info(NODE, "UINT32", 0), ns(ranks.jobid), members)]
         known = [x for x in got if not (isinstance(x, dict) and "status" in x)]
-        absent = ("pmix.parent", "pmix.exit.code", "pmix.alias", "pmix.dbg.tgt")     # nobody, not yet, none
+        absent = ("pmix.parent", "pmix.exit.code", "pmix.alias", "pmix.dbg.tgt", "pmix.cpuset",
+                  "pmix.lcpus")          # nobody, not yet, none
         need(known or key in absent, f"{key} is never answered", got)
         need(all(x["status"] == NOT_FOUND for x in got if x not in known), key, got)
     for q in answer(tool, "pmix.qry.quals").split(","):
@@ -524,9 +553,9 @@ KEYS = {
     # all that the launcher has
     "pmix.alist": "h0,h1,h2", "pmix.univ.size": 6, "pmix.max.size": 6, "pmix.euid": os.getuid(),
     "pmix.egid": os.getgid(), "pmix.ssn.arr": infos_of("pmix.univ.size", 6),
-    # Folders of the job, and processors of ranks: there are none, and they are not known here.
+    # Folders of the job: there are none; processors of ranks: nobody is bound (binding.py).
     "pmix.tmpdir": NOT_FOUND, "pmix.nsdir": NOT_FOUND, "pmix.pdir": NOT_FOUND,
-    "pmix.tdir.rmclean": NOT_FOUND, "pmix.lcpus": NOT_FOUND,
+    "pmix.tdir.rmclean": NOT_FOUND, "pmix.lcpus": NOT_FOUND, "pmix.cpuset": NOT_FOUND,
 }
 
 

@@ -163,6 +163,34 @@ def hangs():
     need(all(not alive(x["pid"]) for x in p.log), "the provider has ended", p.log)
 
 
+@rows([("ranks that are registered: no other is set up, each once, until it is deregistered", []),
+       ("valgrind: ranks that are registered", VALGRIND)])
+def clients(prefix):
+    if prefix and is_sanitized():
+        raise Skip("the sanitizers look at memory themselves")
+    p = site("talks", TALKS)
+    none, no_such = "fork PMIX_ERR_NOT_FOUND LIST=y BYTES=\\xff", "add:4294967294"
+    r = host("add:0", "register", "local", "add:0", "add:0", "add:1", no_such, "fork:0", "fork:3", "register", "fork:3",
+             "client:0", "fork:0", "add:0", "fork:0", "client:1", "client:0", "fork:3", "nspace", "add:0", prefix=prefix)
+    forked = "fork PMIX_SUCCESS LIST=y"
+    says((r[0], [" ".join([*x.split()[:2], *sorted(w for w in x.split()[2:] if w.startswith("LIST"))])
+                 if x.startswith("fork PMIX_SUCCESS") else x for x in r[1]], r[2]),
+         "add:0 PMIX_ERR_NOT_FOUND", "register PMIX_OPERATION_SUCCEEDED", "local PMIX_SUCCESS",
+         "add:0 PMIX_OPERATION_SUCCEEDED", "add:0 PMIX_ERR_EXISTS", "add:1 PMIX_OPERATION_SUCCEEDED",
+         f"{no_such} PMIX_ERR_BAD_PARAM", forked, none, "register PMIX_OPERATION_SUCCEEDED", none,
+         "client:0 PMIX_SUCCESS", none, "add:0 PMIX_OPERATION_SUCCEEDED", forked, "client:1 PMIX_SUCCESS",
+         "client:0 PMIX_SUCCESS", forked, "nspace PMIX_SUCCESS", "add:0 PMIX_ERR_NOT_FOUND")
+    life(p.log, 0, [0, 1, 3])
+
+
+@test("R10-11: maps of a host are text or regular expressions; of another type they are refused")
+def map_types():
+    p = site("talks", TALKS)
+    says(host("numbers", "regex", "local"), *["numbers PMIX_ERR_TYPE_MISMATCH"] * 2,
+         "regex PMIX_OPERATION_SUCCEEDED", "local PMIX_SUCCESS")
+    life(p.log, 0, [0, 1, 3])
+
+
 @test("a provider that others can write to is refused, as by the launcher")
 def trust():
     p = site("open")
@@ -190,7 +218,7 @@ def maps(env, words):
 @test("before PMIx_server_init every call is refused; without mpiexec_lite none is answered")
 def refused():
     r = host()
-    same(r[:2], (0, ["application PMIX_ERR_INIT", "local PMIX_ERR_INIT",
+    same(r[:2], (0, ["application PMIX_ERR_INIT", "local PMIX_ERR_INIT", "add:0 PMIX_ERR_INIT",
                      "fork PMIX_ERR_INIT LIST=y BYTES=\\xff", "client:0 PMIX_ERR_INIT",
                      "nspace PMIX_ERR_INIT", "finalize PMIX_ERR_INIT"]), "answers")
     says(host("application", PATH="/nowhere"), "application PMIX_ERR_UNREACH")

@@ -62,7 +62,7 @@ def end(ranks):
 # --- jobs --------------------------------------------------------------------------------
 
 
-@places("R10-11: ranks and tools start jobs of several programs, with arguments and environment")
+@places("ranks and tools start jobs of several programs, with arguments and environment")
 def jobs(options):
     ranks = Ranks(*options, "-n", 2)
     tool = Tool(ranks.job)

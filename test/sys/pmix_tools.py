@@ -140,6 +140,12 @@ def opt_in():
     same(p.files(), [], "files with -disable-tools")
     p.fails("PMIX_ERR_UNREACH")
     end(job)
+    job = Job("-disable-tools", "-launcher", "fork", "-hosts", "a,b", "-ppn", "1", "-n", 2, "sh", "-c",
+              "echo late; sleep 600", env=p.env)
+    job.wait_text("late", 2)
+    same(p.files(), [], "files of two nodes")
+    p.fails("PMIX_ERR_UNREACH")
+    end(job)
     r = subprocess.run([SERVER, "--public-jobs"], capture_output=True, text=True)
     same(r.returncode, 2, r)
 
@@ -625,6 +631,41 @@ def start_one():
     need(any("/nowhere/program" in x for x in lines), "the launcher's own words", lines)
     lines = spawn("echo", ":")
     same(lines[0], "PMIX_ERR_BAD_PARAM", lines)
+    nothing_left(mark)
+
+
+@test("a launcher that is started for a spawn: variables reach their ranks, and no command line shows a value")
+def start_silently():
+    p = Place()
+    secret = "hidden" + new_mark()
+    values = {"MINE": f"{secret} 'a'\n: b\t ", "EMPTY": "", "TWICE": f"{secret}=2"}
+    said = os.path.join(p.folder, "said")
+    os.mkdir(said)
+    program = write_file(f"{p.folder}/program", f"""#!/bin/sh
+cp /proc/self/environ {said}/new.$PMI_RANK && ls -l /proc/self/fd >{said}/fd.$PMI_RANK
+mv {said}/new.$PMI_RANK {said}/$PMI_RANK
+exec sleep 600
+""", 0o755)
+    mark = new_mark()
+    env = {**p.env, "PATH": os.path.dirname(LAUNCHER) + ":" + os.environ["PATH"], "OTHER": program}
+    with tempfile.TemporaryFile("w+") as out:
+        words = [f"JOB={secret}", "TWICE=1", *(f"{k}={v}" for k, v in values.items()), program]
+        subprocess.run([FIND, "spawn", *words], stdout=out, stderr=out, timeout=LIMIT,
+                       env=environment(mark, env), stdin=subprocess.DEVNULL)
+        out.seek(0)
+        lines = out.read().splitlines()
+    same(lines[0], "PMIX_SUCCESS", lines)
+    wait_for(lambda: all(os.path.exists(f"{said}/{r}") for r in range(3)), "ranks")
+    shown = [pid for pid in pids() if secret.encode() in proc_bytes(pid, "cmdline")]
+    same(shown, [], "processes that show it")
+    for rank in range(3):
+        with open(f"{said}/{rank}", "rb") as f:
+            got = dict(x.split("=", 1) for x in f.read().decode().split("\0") if "=" in x)
+        same({k: got.get(k) for k in (*values, "JOB")},
+             {**(values if rank < 2 else dict.fromkeys(values)), "JOB": secret}, f"rank {rank}")
+        with open(f"{said}/fd.{rank}") as f:
+            need("environment" not in f.read(), "the file of variables is not open in a rank")
+    os.kill(int(lines[1].split()[1]), signal.SIGTERM)
     nothing_left(mark)
 
 

@@ -75,7 +75,13 @@ def entries(reply):
     """Of a reply to pmix-query: its entries, arrays that were cut into several whole again."""
     whole, cut = [], False
     for e in reply["results"]:
-        if cut:
+        if "piece" in e:
+            if not cut:
+                whole.append({k: e[k] for k in ("query", "key")} | {"piece": ""})
+            whole[-1]["piece"] += e["piece"]
+            if not e.get("more"):
+                whole[-1].update(json.loads(whole[-1].pop("piece")))
+        elif cut:
             whole[-1]["value"]["array"] += e["value"]["array"]
             whole[-1].update({k: e[k] for k in e if k == "status"})
         else:

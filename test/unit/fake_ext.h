@@ -189,7 +189,7 @@ static inline int op_servers(void *host, uid_t uid, struct rendezvous **list)
     return 0;
 }
 
-static const struct fact_ops facts = { op_job, NULL, op_run, op_app, op_node, op_rank, NULL,
+static const struct fact_ops facts = { op_job, NULL, op_run, op_app, op_node, op_rank, NULL, NULL,
                                        op_survey, op_stop };
 static const struct ext_ops ext_ops = {
     .hostname = op_hostname, .now = op_now, .watch = op_watch, .output_room = op_output_room,

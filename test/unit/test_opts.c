@@ -3,6 +3,7 @@
 #include "test/unit/fake_memory.h"
 #include "wire/nearest.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -847,6 +848,47 @@ static void test_jobfile(void **state)
     }
 }
 
+/* Files of -envfile: by name, and by number. */
+static const struct { const char *name, *file; size_t len; const char *want, *error; } envfiles[] = {
+#define FILE_OF(text) text, sizeof text - 1
+    { "variables",       FILE_OF("A=1\0B=\0C= x\ny \0"), "1*a set=A=1,B=,C= x\ny ,D=4", "" },
+    { "an open end",     FILE_OF("A=1\0B=2"), "1*a set=A=1,B=2,D=4", "" },
+    { "nothing",         FILE_OF(""), "1*a set=D=4", "" },
+    { "twice",           FILE_OF("D=1\0D=2\0"), "1*a set=D=1,D=2,D=4", "" },
+    { "no =",            FILE_OF("A=1\0B\0"), NULL, "-envfile: FILE: 'B' is not NAME=VALUE" },
+    { "no name",         FILE_OF("=1\0"), NULL, "-envfile: the variable has no name" },
+    { "an empty string", FILE_OF("A=1\0\0"), NULL, "-envfile: FILE: '' is not NAME=VALUE" },
+};
+
+static void test_envfile(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(envfiles) * 2; i++) {
+        size_t row = i / 2;
+        char *path = write_file(""), number[16], *got;
+        int fd = open(path, O_RDWR | O_CLOEXEC);
+        struct outcome o;
+
+        print_message("  %s, by %s\n", envfiles[row].name, i % 2 ? "number" : "name");
+        assert_int_equal(write(fd, envfiles[row].file, envfiles[row].len), envfiles[row].len);
+        assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+        snprintf(number, sizeof number, "%d", fd);
+        if (i % 2 == 0)
+            close(fd);
+        parse(&o, (const char *[MOST]){ "-envfile", i % 2 ? number : path, "-env", "D=4", "a" }, outer);
+        if (i % 2)
+            assert_int_equal(fcntl(fd, F_GETFD), -1);
+        hide_name(o.e.text, i % 2 ? number : path);
+        assert_string_equal(o.e.text, envfiles[row].error);
+        got = describe(&o.plan);
+        if (envfiles[row].want)
+            assert_string_equal(got, envfiles[row].want);
+        free(got);
+        outcome_clear(&o);
+        remove_file(path);
+    }
+}
+
 /* The file is given by -f, or by HYDRA_HOST_FILE.  More is in test_hosts.c. */
 static const struct { const char *name, *file, *words[MOST], *want, *error; } hostfiles[] = {
     { "one",            "localhost\n", { "a" }, "1*a hosts=HERE:1", "" },
@@ -1227,7 +1269,8 @@ int main(void)
         cmocka_unit_test(test_bad),
         cmocka_unit_test(test_environment),
         cmocka_unit_test(test_configfile), cmocka_unit_test(test_usual_configfile),
-        cmocka_unit_test(test_jobfile), cmocka_unit_test(test_every_refusal),
+        cmocka_unit_test(test_jobfile),
+        cmocka_unit_test(test_envfile), cmocka_unit_test(test_every_refusal),
         cmocka_unit_test(test_every_variable),
         cmocka_unit_test(test_hostfile),
         cmocka_unit_test(test_no_list),

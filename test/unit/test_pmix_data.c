@@ -99,6 +99,31 @@ static void test_pack(void **state)
     PMIX_DATA_BUFFER_DESTRUCT(&more);
 }
 
+/* R10-11: a rank is no number and a status none, in both directions; what is unpacked as another
+ * type stays where it is. */
+static void test_unpack_types(void **state)
+{
+    static const pmix_data_type_t types[] = { PMIX_PROC_RANK, PMIX_STATUS, PMIX_INT32, PMIX_UINT32, PMIX_INT };
+    enum { N = sizeof types / sizeof *types };
+    uint32_t one = 1, back;
+
+    (void)state;
+    for (size_t i = 0; i < N; i++) {
+        pmix_data_buffer_t *buffer;
+        int32_t n = 1;
+
+        PMIX_DATA_BUFFER_CREATE(buffer);
+        assert_int_equal(PMIx_Data_pack(NULL, buffer, &one, 1, types[i]), PMIX_SUCCESS);
+        for (size_t k = 0; k < N; k++)
+            if (k != i)
+                assert_int_equal(PMIx_Data_unpack(NULL, buffer, &back, &n, types[k]), PMIX_ERR_TYPE_MISMATCH);
+        back = 0;
+        assert_int_equal(PMIx_Data_unpack(NULL, buffer, &back, &n, types[i]), PMIX_SUCCESS);
+        assert_int_equal(back, 1);
+        PMIX_DATA_BUFFER_RELEASE(buffer);
+    }
+}
+
 static void test_unpack_hostile(void **state)
 {
     static const struct { const char *bytes; pmix_status_t want; } cases[] = {
@@ -158,7 +183,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_argv),
         cmocka_unit_test(test_setenv),
-        cmocka_unit_test(test_pack),
+        cmocka_unit_test(test_pack), cmocka_unit_test(test_unpack_types),
         cmocka_unit_test(test_unpack_hostile),
         cmocka_unit_test(test_copy_and_print),
     };

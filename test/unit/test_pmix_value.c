@@ -273,6 +273,61 @@ static void test_depth(void **state)
     free(deeper);
 }
 
+/* By the words of the standard alone: decimal digits without a zero before them, ten at most, below
+ * 2^32, and none that has a word of its own. */
+static bool is_rank_text(const char *text)
+{
+    static const uint32_t words[] = { PMIX_RANK_UNDEF, PMIX_RANK_WILDCARD, PMIX_RANK_LOCAL_NODE,
+                                      PMIX_RANK_INVALID, PMIX_RANK_LOCAL_PEERS };
+    size_t n = strspn(text, "0123456789");
+    unsigned long long number;
+
+    if (!n || text[n] || n > 10 || (*text == '0' && n > 1))
+        return false;
+    number = strtoull(text, NULL, 10);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (number == words[i])
+            return false;
+    return number <= UINT32_MAX;
+}
+
+/* R10-09: whatever is written for a rank: 32 bits without a sign, as it was written, or an error. */
+static void test_rank_texts(void **state)
+{
+    static const char *const odd[] = { "0", "00", "-1", "+1", "1.0", "1e0", "4294967295", "4294967296",
+        "4294967290", "4294967244", "9999999999", "10000000000", "18446744073709551616", "", "0x1", "true", "[]" };
+    enum { ODD = sizeof odd / sizeof *odd, TEXTS = 200000 };
+    uint32_t seed = 1;
+    unsigned good = 0;
+
+    (void)state;
+    for (int i = 0; i < TEXTS + ODD; i++) {
+        char text[24];
+        pmix_rank_t rank;
+        struct err e = { 0 };
+        bool taken;
+
+        if (i < ODD) {
+            strcpy(text, odd[i]);
+        } else {
+            size_t len = 1 + (seed = seed * 1664525 + 1013904223) % 12, at = 0;
+
+            for (; at < len; at++)       /* mostly digits, and many 4s, 2s and 9s */
+                text[at] = "0123456789429429-+.ex"[((seed = seed * 1664525 + 1013904223) >> 16) % 20];
+            text[at] = 0;
+        }
+        if (!strcmp(text, "-0"))         /* which is 0 in JSON */
+            continue;
+        taken = value_decode(PMIX_PROC_RANK, text, strlen(text), "v", &rank, &e) == 0;
+        if (taken != is_rank_text(text))
+            fail_msg("'%s' is %s: %s", text, taken ? "taken" : "refused", e.text);
+        if (taken)
+            written_as(PMIX_PROC_RANK, &rank, text);
+        good += taken;
+    }
+    assert_in_range(good, TEXTS / 100, TEXTS);
+}
+
 /* R10-16: arrays within arrays, five deep; empty ones of each type; of no type. */
 static void test_arrays(void **state)
 {
@@ -542,13 +597,20 @@ static void test_part_refused(void **state)
 #define ANSWER(key, rest) "{\"query\":0,\"key\":\"" key "\"," rest "}"
 #define INTS(v) "\"type\":\"PMIX_DATA_ARRAY\",\"value\":" ARRAY("INT", v)
 
-/* An array that comes in three parts, between answers that come whole. */
+#define PIECE(text, rest) "\"piece\":\"" text "\"" rest
+
+/* An array that comes in three parts, between answers that come whole; the text of a value in
+ * pieces. */
 static void test_answers(void **state)
 {
     static const char *const parts[] = {
         "[" ANSWER("a", "\"status\":-46") "," ANSWER("b", INTS("[1,2]") ",\"more\":true") "]",
         "[" ANSWER("b", INTS("[3,4,5]") ",\"more\":true") "]",
         "[" ANSWER("b", INTS("[]") ",\"status\":-24") "," ANSWER("c", INTS("[6]")) "]",
+        "[" ANSWER("d", PIECE("{\\\"type\\\":\\\"PMIX_STR", ",\"more\":true")) "]",
+        "[" ANSWER("d", PIECE("ING\\\",\\\"value\\\":\\\"te", ",\"more\":true")) "]",
+        "[" ANSWER("d", PIECE("xt\\\"}", "")) "," ANSWER("e", PIECE("{\\\"type\\\":\\\"PMIX_UNDEF\\\",\\\"value\\\":null}",
+                                                              "")) "]",
     };
     struct value_answer *list = NULL;
     const pmix_data_array_t *b;
@@ -559,7 +621,8 @@ static void test_answers(void **state)
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (value_decode_answers(parts[i], strlen(parts[i]), "r", &list, &n, &e) < 0)
             fail_msg("%s", e.text);
-    assert_int_equal(n, 3);
+    assert_int_equal(n, 5);
+    assert_string_equal(list[3].value.data.string, "text");
     assert_int_equal(list[0].status, -46);
     assert_int_equal(list[0].value.type, PMIX_UNDEF);
     assert_string_equal(list[1].key, "b");
@@ -584,6 +647,14 @@ static const struct { const char *text, *error; } bad_answers[] = {
       "r[1].more: only arrays come in parts" },
     { "[" ANSWER("b", INTS("[2]")) "," ANSWER("c", "\"value\":1") "]",
       "r[1].type: nothing, want the name of a type" },
+    { "[" ANSWER("b", PIECE("x", "")) "]", "r[0]: not the rest of b" },
+    { "[" ANSWER("b", INTS("[2]")) "," ANSWER("c", PIECE("{", ",\"more\":true")) "," ANSWER("c", INTS("[2]")) "]",
+      "r[2]: not the rest of c" },
+    { "[" ANSWER("b", INTS("[2]")) "," ANSWER("c", PIECE("{", ",\"more\":true")) "," ANSWER("d", PIECE("}", "")) "]",
+      "r[2]: not the rest of c" },
+    { "[" ANSWER("b", INTS("[2]")) "," ANSWER("c", PIECE("{", "") "," INTS("[2]")) "]", "r[1].piece: and a value" },
+    { "[" ANSWER("b", INTS("[2]")) "," ANSWER("c", PIECE("{", ",\"more\":true")) "," ANSWER("c", PIECE("]", "")) "]",
+      "r[2].piece: not JSON, byte 1: want the name of a member" },
 };
 
 static void test_bad_answers(void **state)
@@ -761,7 +832,15 @@ static void test_print(void **state)
         { PMIX_VALUE, VALUE("STATUS", "-24"), "PMIX_STATUS PMIX_ERR_TIMEOUT (-24)" },
         { PMIX_VALUE, VALUE("STATUS", "-2999"), "PMIX_STATUS -2999" },
         { PMIX_VALUE, VALUE("PROC_STATE", "6"), "PMIX_PROC_STATE PMIX_PROC_STATE_CONNECTED (6)" },
+        { PMIX_VALUE, VALUE("STATUS", "-4242"), "PMIX_STATUS -4242" },
         { PMIX_VALUE, VALUE("SCOPE", "200"), "PMIX_SCOPE 200" },
+        { PMIX_VALUE, VALUE("DATA_RANGE", "200"), "PMIX_DATA_RANGE 200" },
+        { PMIX_VALUE, VALUE("PERSIST", "200"), "PMIX_PERSIST 200" },
+        { PMIX_VALUE, VALUE("DATA_TYPE", "600"), "PMIX_DATA_TYPE 600" },
+        { PMIX_VALUE, VALUE("PROC_STATE", "200"), "PMIX_PROC_STATE 200" },
+        { PMIX_VALUE, VALUE("JOB_STATE", "200"), "PMIX_JOB_STATE 200" },
+        { PMIX_VALUE, VALUE("LINK_STATE", "200"), "PMIX_LINK_STATE 200" },
+        { PMIX_VALUE, VALUE("ALLOC_DIRECTIVE", "200"), "PMIX_ALLOC_DIRECTIVE 200" },
         { PMIX_VALUE, VALUE("STRING", "\"a\\u001b[2J\\n\""), "PMIX_STRING \"a\\x1B[2J\\n\"" },
         { PMIX_VALUE, VALUE("DOUBLE", "0.5"), "PMIX_DOUBLE 0.5" },
         { PMIX_VALUE, VALUE("FLOAT", "\"NaN\""), "PMIX_FLOAT nan" },
@@ -842,6 +921,7 @@ int main(void)
         cmocka_unit_test(test_accepted),
         cmocka_unit_test(test_not_written),
         cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_rank_texts),
         cmocka_unit_test(test_arrays),
         cmocka_unit_test(test_lengths),
         cmocka_unit_test(test_table_rows),
