@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 const char *const opts_debuggers[] = { "gdb", NULL };
 
@@ -44,7 +45,7 @@ void opts_take_debugger(struct reader *r, char *arg[2])
     char **word = r->word;
     ptrdiff_t n = r->end - word;
 
-    if (n < 2 || strcmp(word[-1], "--debug") || !debugger_in(word[0]))
+    if (n < 2 || strcasecmp(word[-1], "--debug") || !debugger_in(word[0]))
         return;
     if (is_option(word[1])) {
         r->word += 1;

@@ -261,7 +261,7 @@ static const char completion_middle[] =
 "            pending=$words before=$word\n"
 "            if [[ $word == *=* ]]; then pending=$((words > 1 ? words - 1 : 0)); fi\n"
 "            if [[ $word == *=*=* ]]; then pending=0; fi\n"
-"        elif [[ $before == --debug ]] && _mpiexec_lite_debugger \"$word\"; then\n"
+"        elif [[ ${before,,} == --debug ]] && _mpiexec_lite_debugger \"$word\"; then\n"
 "            before=debugger\n"
 "        elif [[ $before == debugger && $word =~ ^(all|[0-9][0-9,-]*)$ ]]; then\n"
 "            before=''\n"

@@ -1199,6 +1199,7 @@ static const struct { const char *name, *words[MOST], *ranks, *gdb; bool tool;
     { "a path",             { "-debug=/x/gdb:1", "-n", "2", "a" }, "1", "/x/gdb", false, 0 },
     { "the next word",      { "--debug", "gdb", "-n", "2", "a" }, "all", "gdb", false, 0 },
     { "and ranks",          { "--debug", "gdb", "0-1", "-n", "2", "a" }, "0-1", "gdb", false, 0 },
+    { "in capitals",        { "--Debug", "gdb", "-n", "2", "a" }, "all", "gdb", false, 0 },
     { "with it",            { "--debug", "gdb:1", "-n=2", "a" }, "1", "gdb", false, 0 },
     { "its path",           { "--debug", "/x/gdb", "--n", "2", "a" }, "all", "/x/gdb", false, 0 },
     { "in the second block", { "a", ":", "--debug", "gdb", "-n", "2", "b" }, "all", "gdb", false, 0 },
