@@ -85,6 +85,8 @@ static int take_values(struct reader *r, const struct option *o, char *attached,
 {
     if (opts_value_is_optional(o)) {
         arg[0] = attached;
+        if (!attached && o->set == opts_set_debug)
+            opts_take_debugger(r, arg);
         return 0;
     }
     if (!o->arg)

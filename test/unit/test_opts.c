@@ -415,6 +415,10 @@ static const struct { const char *name, *words[MOST], *error; } bad[] = {
     { "no variable",        { "-env", "=1", "a" },  "-env: the variable has no name" },
 
     { "twice",              { "-n", "2", "-n", "2", "a" },  "duplicate setting: -n" },
+    { "held, for gdb too",  { "--debug", "gdb", "-hold", "init", "a" },
+      "duplicate setting: -hold, and ranks are held for gdb, at exec" },
+    { "the other way round", { "-stop-in-init", "-debug=gdb", "a" },
+      "duplicate setting: -stop-in-init, and ranks are held for gdb, at exec" },
     { "twice, two names",   { "-n", "2", "-NP", "2", "a" }, "duplicate setting: -n" },
     { "twice, one is others' -N", { "-n", "2", "-N=2", "a" },
       "duplicate setting: -N is -n here; -ppn is for each host, and -cpus-per-proc for each process" },
@@ -1194,13 +1198,31 @@ static void test_memory(void **state)
     assert_true(n > 100);
 }
 
-static const struct { const char *name, *words[MOST], *ranks; bool tool; int verbose; } debuggers[] = {
-    { "gdb",                { "-gdb", "0,2-3", "-n", "4", "a" }, "0,2-3", false, 0 },
-    { "of all",             { "-debug=gdb", "a" },           "all", false, 0 },
-    { "of some",            { "--debug=gdb:1", "-n", "2", "a" }, "1", false, 0 },
-    { "a tool",             { "-tool", "/x/t -y", "a" },     NULL, true, 0 },
-    { "as a value",         { "-debug=gdbtui", "a" },        NULL, true, 0 },
-    { "no value is -v",     { "-debug", "-debug", "a" },     NULL, false, 2 },
+static const struct { const char *name, *words[MOST], *ranks, *gdb; bool tool;
+                      int verbose; } debuggers[] = {
+    { "gdb",                { "-gdb", "0,2-3", "-n", "4", "a" }, "0,2-3", "gdb", false, 0 },
+    { "of all",             { "-debug=gdb", "a" },           "all", "gdb", false, 0 },
+    { "of some",            { "--debug=gdb:1", "-n", "2", "a" }, "1", "gdb", false, 0 },
+    { "a tool",             { "-tool", "/x/t -y", "a" },     NULL, NULL, true, 0 },
+    { "as a value",         { "-debug=gdbtui", "a" },        NULL, NULL, true, 0 },
+    { "no value is -v",     { "-debug", "-debug", "a" },     NULL, NULL, false, 2 },
+    { "a path",             { "-debug=/x/gdb:1", "-n", "2", "a" }, "1", "/x/gdb", false, 0 },
+    { "the next word",      { "--debug", "gdb", "-n", "2", "a" }, "all", "gdb", false, 0 },
+    { "and ranks",          { "--debug", "gdb", "0-1", "-n", "2", "a" }, "0-1", "gdb", false, 0 },
+    { "in capitals",        { "--Debug", "gdb", "-n", "2", "a" }, "all", "gdb", false, 0 },
+    { "with it",            { "--debug", "gdb:1", "-n=2", "a" }, "1", "gdb", false, 0 },
+    { "its path",           { "--debug", "/x/gdb", "--n", "2", "a" }, "all", "/x/gdb", false, 0 },
+    { "in the second block", { "a", ":", "--debug", "gdb", "-n", "2", "b" }, "all", "gdb", false, 0 },
+    { "one dash: a program", { "-debug", "gdb", "-n", "2", "a" }, NULL, NULL, false, 1 },
+    { "told to be one",     { "--debug", "--", "gdb", "-n", "2", "a" }, NULL, NULL, false, 1 },
+    { "no option of ours",  { "--debug", "gdb", "-ex", "run", "a" }, NULL, NULL, false, 1 },
+    { "no option",          { "--debug", "gdb", "a", "-n", "2" }, NULL, NULL, false, 1 },
+    { "ranks, no option",   { "--debug", "gdb", "0", "a", "-n" }, NULL, NULL, false, 1 },
+    { "no ranks",           { "--debug", "gdb", "0x", "-n", "2" }, NULL, NULL, false, 1 },
+    { "no word behind it",  { "--debug", "gdb" },            NULL, NULL, false, 1 },
+    { "no debugger",        { "--debug", "gdbtui", "-n", "2" }, NULL, NULL, false, 1 },
+    { "no name of one",     { "--debug", "gdb/", "-n", "2" }, NULL, NULL, false, 1 },
+    { "nor is a dash",      { "--debug", "gdb", "-", "-n" }, NULL, NULL, false, 1 },
 };
 
 static void test_debuggers(void **state)
@@ -1213,7 +1235,7 @@ static void test_debuggers(void **state)
         print_message("  %s\n", debuggers[i].name);
         parse(&got, debuggers[i].words, outer);
         assert_int_equal(got.result, OPTS_RUN);
-        assert_int_equal(p->gdb, debuggers[i].ranks != NULL);
+        assert_string_equal(p->gdb ? p->gdb : "-", debuggers[i].gdb ? debuggers[i].gdb : "-");
         assert_int_equal(p->hold, debuggers[i].ranks ? HOLD_EXEC : HOLD_NONE);
         assert_string_equal(p->hold_ranks ? p->hold_ranks : "-",
                             debuggers[i].ranks ? debuggers[i].ranks : "-");
