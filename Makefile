@@ -150,7 +150,7 @@ DEMO_PACKAGES  = $(BUILD_PACKAGES) mpich libmpich-dev libpmi2-0-dev
 TEST_PACKAGES  = $(DEMO_PACKAGES) python3 libcmocka-dev valgrind clang llvm openmpi-bin \
                  libopenmpi-dev gcovr pkg-config man-db groff procps iproute2 munge libmunge2 \
                  libhwloc15 faketime openssh-server openssh-client csh fish nftables locales \
-                 libpmix-dev g++ strace gdb tmux elfutils graphviz cmake
+                 libpmix-dev g++ strace gdb tmux xvfb xterm xdotool elfutils graphviz cmake
 
 SLURM_PACKAGES = $(BUILD_PACKAGES) python3 libpmi2-0-dev munge libmunge2 slurmctld slurmd \
                  slurm-client iproute2 nftables csh fish openssh-server openssh-client procps
@@ -272,6 +272,7 @@ bench: all $B/test/sim/sim $B/test/bench/layer
 	@test/bench/ssh $B
 	@test/bench/layer_run $B
 	@test/bench/tools $B
+	@test/bench/tool_ends $B
 	@$B/test/sim/sim --table
 torture: all ; @test/torture/run
 differential: all ; @test/differential/run

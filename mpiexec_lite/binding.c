@@ -76,6 +76,18 @@ static int note_crowd(const struct seats *s, int n, struct strlist *notes, struc
     return rc;
 }
 
+static int note_fewer(const struct seats *s, const char *wanted, struct strlist *notes,
+                      struct err *e)
+{
+    struct buf text = BUF_INIT;
+    int rc;
+
+    buf_printf(&text, "processes are bound to %zu instead of %s: there are no more", s->fewer, wanted);
+    rc = note(notes, &text, e);
+    buf_clear(&text);
+    return rc;
+}
+
 /* Processors that a job of another launcher has, too. */
 static int note_shared(const struct cpus *ours, const struct taken_by *others,
                        struct strlist *notes, struct err *e)
@@ -113,6 +125,8 @@ static int choose(struct binding *b, const struct topo *t, const struct wanted *
     taken_end(lock);
     if (rc == 0)
         rc = note_shared(ours, &others, notes, e);
+    if (rc == 0 && b->seats.fewer && !q->crowd_wanted)
+        rc = note_fewer(&b->seats, binding_text(q), notes, e);
     if (rc == 0 && b->seats.crowded && !q->crowd_wanted)
         rc = note_crowd(&b->seats, q->n, notes, e);
     return rc;

@@ -2,6 +2,7 @@
 #include "mpiexec_lite/callback.h"
 
 #include "mpiexec_lite/gate.h"
+#include "mpiexec_lite/launchers.h"
 #include "mpiexec_lite/ports.h"
 
 #include <arpa/inet.h>
@@ -54,7 +55,8 @@ static void tried(void *host, const char *why)
         c->ops->works(c->host);
         return;
     }
-    snprintf(text, sizeof text, "-launcher tcp and manual need munge: %s", why);
+    snprintf(text, sizeof text, "-launcher %s needs munge: %s",
+             launcher_way(c->how->launcher)->name, why);
     c->ops->broken(c->host, text);
 }
 
@@ -78,10 +80,10 @@ static bool claim(void *host, int node)
 
 static int no_addresses(const struct callback *c, struct err *e)
 {
-    const char *iface = c->how->iface;
-
-    return err_set(e, ERR_OTHER, iface ? "-iface %.60s: there is no such interface with an IPv4 "
-                   "address" : "this host has no IPv4 address", iface);
+    if (!c->how->iface)
+        return err_set(e, ERR_OTHER, "this host has no IPv4 address");
+    return err_set(e, ERR_OTHER, "-iface %.60s: there is no such interface with an IPv4 address",
+                   c->how->iface);
 }
 
 static void add_address(struct callback *c, const struct sockaddr_in *in, unsigned port)
@@ -131,11 +133,14 @@ static int add_named(struct callback *c, const char *name, unsigned port, struct
 static int list_addresses(struct callback *c, unsigned port, struct err *e)
 {
     buf_reset(&c->addresses);
-    if (c->how->localhost)
-        return add_named(c, c->how->localhost, port, e);
-    add_addresses(c, port, false);
-    if (!c->addresses.len)
+    if (c->how->localhost && add_named(c, c->how->localhost, port, e) < 0)
+        return -1;
+    if (!c->how->localhost)
+        add_addresses(c, port, false);
+    if (!c->how->localhost && !c->addresses.len)
         add_addresses(c, port, true);
+    if (c->addresses.failed)
+        return err_set(e, ERR_NOMEM, "no memory for the addresses of this host");
     return c->addresses.len ? 0 : no_addresses(c, e);
 }
 
@@ -189,8 +194,10 @@ int callback_open(struct callback *c, int positions, struct err *e)
     }
     c->works = false;
     fd = open_port(c, e);
-    if (fd < 0 || gate_open(c->gate, fd, positions, e) == 0)
-        return fd < 0 ? -1 : 0;
+    if (fd < 0)
+        return -1;
+    if (gate_open(c->gate, fd, positions, e) == 0)
+        return 0;
     gate_stop(c->gate);
     return -1;
 }

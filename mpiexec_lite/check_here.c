@@ -6,6 +6,7 @@
 #include "mpiexec_lite/quota.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -69,6 +70,8 @@ static void check_providers(const struct plan *p, json_t *list)
     for (size_t i = 0; i < files.n; i++)
         if (provider_check(files.v[i], real, &e) < 0)
             check_problem(list, "provider %s", e.text);
+        else if (!provider_is_object(files.v[i]) && faccessat(AT_FDCWD, real, X_OK, AT_EACCESS) < 0)
+            check_problem(list, "provider %.300s: %s", real, strerror(errno));
     strlist_clear(&files);
 }
 

@@ -220,8 +220,7 @@ void launch_finalized(struct launch *l, int rank)
     l->ranks[rank].pmi = PMI_DONE;
 }
 
-/* 1..255, as a status that a shell can see and that is not success. */
-static int failure_code(int code)
+int launch_abort_code(int code)
 {
     return code & 255 ? code & 255 : 1;
 }
@@ -252,9 +251,9 @@ void launch_aborted(struct launch *l, double now, int rank, bool world, int code
     snprintf(what, sizeof what, world ? "called abort(%d)" : "aborted itself alone (%d)", code);
     tell_abort(l, rank, what, text);
     if (world) {
-        end_job(l, now, failure_code(code), STEP_TERM);
+        end_job(l, now, launch_abort_code(code), STEP_TERM);
     } else {
-        end_alone(l, now, rank, failure_code(code));
+        end_alone(l, now, rank, launch_abort_code(code));
     }
 }
 

@@ -138,6 +138,8 @@ double launch_due(const struct launch *l);
 void   launch_tick(struct launch *l, double now);
 
 bool launch_over(const struct launch *l);        /* every rank that started has ended */
+/* What abort(code) counts as: 1..255, a status that a shell can see and that is no success. */
+int  launch_abort_code(int code);
 /* The exit status once it is over; the second reports ranks that ended non-zero. */
 int  launch_outcome(const struct launch *l);
 int  launch_status(struct launch *l);

@@ -224,8 +224,20 @@ static int open_file(const char *name, struct err *e)
     return -1;
 }
 
+/* What is on stdout is all there is to it: was it written?  Whose reader has gone is ended as
+ * by SIGPIPE, which may be ignored. */
+static int written(int status, int *signo)
+{
+    if (!fflush(stdout) && !ferror(stdout))
+        return status;
+    if (errno != EPIPE)
+        return complain_of("write to stdout", strerror(errno), EXIT_LAUNCHER);
+    *signo = SIGPIPE;
+    return EXIT_LAUNCHER;
+}
+
 /* "(HOST:0,1,2)" for each host that has ranks. */
-static int print_rank_map(const struct plan *p, const struct placement *place)
+static int print_rank_map(const struct plan *p, const struct placement *place, int *signo)
 {
     struct node_runs by_node = { 0 };
 
@@ -248,7 +260,7 @@ static int print_rank_map(const struct plan *p, const struct placement *place)
         puts(")");
     }
     node_runs_clear(&by_node);
-    return 0;
+    return written(0, signo);
 }
 
 static int run_plan(struct plan *p, int *signo)
@@ -278,7 +290,7 @@ static int run_plan(struct plan *p, int *signo)
     if (status == 0 && windows_check(p, &place, &e) < 0)
         status = complain(e.text, EXIT_USAGE);
     if (status == 0 && p->print_rank_map)
-        status = print_rank_map(p, &place);
+        status = print_rank_map(p, &place, signo);
     if (status == 0 && p->trace && (args.trace = trace_open(p->trace, &e)) < 0)
         status = complain(e.text, EXIT_USAGE);
     if (status == 0 && p->timeline && (args.timeline = open_file(p->timeline, &e)) < 0)
@@ -299,7 +311,7 @@ static int run_plan(struct plan *p, int *signo)
 }
 
 /* -explain, -check: told on stdout, and nothing is run. */
-static int answer(const struct plan *p, const struct said *said)
+static int answer(const struct plan *p, const struct said *said, int *signo)
 {
     struct err e = { 0 };
     int status = p->inquiry == INQUIRY_CHECK ? check_run(p, environ, stdout, &e)
@@ -307,9 +319,7 @@ static int answer(const struct plan *p, const struct said *said)
 
     if (e.code)
         return complain(e.text, status);
-    if (fflush(stdout) || ferror(stdout))
-        return complain_of("write to stdout", strerror(errno), EXIT_LAUNCHER);
-    return status;
+    return written(status, signo);
 }
 
 /* End as the signal would have ended us, so that a shell sees why. */
@@ -346,15 +356,15 @@ int main(int argc, char **argv)
     if (what == OPTS_USAGE || what == OPTS_FAILED)
         status = complain(e.text, what == OPTS_USAGE ? EXIT_USAGE : EXIT_LAUNCHER);
     else if (what == OPTS_RUN && plan.inquiry)
-        status = answer(&plan, &said);
+        status = answer(&plan, &said, &signo);
     else if (what == OPTS_RUN && plan.allocate)
         status = alloc_run(&plan, argv, &e) < 0 ? complain(e.text, EXIT_LAUNCHER) : 0;
     else if (what == OPTS_RUN && plan.tool)
         status = tool_start(&plan, argv, &e) < 0 ? complain(e.text, EXIT_LAUNCHER) : 0;
     else if (what == OPTS_RUN)
         status = run_plan(&plan, &signo);
-    else if (fflush(stdout) || ferror(stdout))
-        status = complain_of("write to stdout", strerror(errno), EXIT_LAUNCHER);
+    else
+        status = written(status, &signo);
     if (signo && !plan.alloc)            /* salloc does not tell its command's signal */
         end_by(signo);
     said_clear(&said);

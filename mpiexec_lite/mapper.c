@@ -29,6 +29,7 @@ struct work {
     struct units  units;     /* in the order of the hardware, domain by domain */
     size_t       *start;     /* owned; of each domain's units, and one more */
     struct units  order;     /* in the order in which they are given */
+    size_t        fewer;     /* as in struct seats */
 };
 
 static bool no_memory(struct work *w)
@@ -169,7 +170,7 @@ static bool fill_all(struct work *w)
     if (w->units.n)
         return true;
     if (k > w->objects.n)
-        k = w->objects.n;
+        w->fewer = k = w->objects.n;
     w->domains.n = 1;
     for (size_t a = 0; a + k <= w->objects.n; a += k)
         if (!add_group(w, a, a + k))
@@ -340,6 +341,7 @@ static bool fill_seats(struct work *w, struct seats *s)
     if (!s->sets)
         return no_memory(w);
     s->n = n;
+    s->fewer = w->fewer;
     for (size_t i = 0; i < n; i++) {
         s->sets[i] = w->order.v[i].set;
         cpus_join(&all, &s->sets[i]);

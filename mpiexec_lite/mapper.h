@@ -31,6 +31,7 @@ struct seats {
     struct cpus *sets;                   /* owned; none is empty */
     size_t       n;                      /* process i has set i % n */
     bool         crowded;                /* there are more processes than processors in them */
+    size_t       fewer;                  /* core:9, and there are only so many; 0: there are 9 */
 };
 
 /* 0, or -1 and e: there is no such object, none may be used, or no memory; s is to be

@@ -85,6 +85,8 @@ static int take_values(struct reader *r, const struct option *o, char *attached,
 {
     if (opts_value_is_optional(o)) {
         arg[0] = attached;
+        if (!attached && o->set == opts_set_debug)
+            opts_take_debugger(r, arg);
         return 0;
     }
     if (!o->arg)
@@ -127,10 +129,14 @@ int opts_apply(struct reader *r, const struct option *o, char *const *arg, struc
     return rc > 0 && (rc = opts_note(r, o, arg, e)) == 0 ? o->set(r, o, arg, e) : rc;
 }
 
-/* -N and -c have other meanings for others, who give them beside -n. */
-static bool is_foreign_count(const char *name, size_t len)
+/* -N and -c have other meanings for others, who give them beside -n: in front or behind.
+ * Which of them this block has, word included; NULL: none. */
+static const char *foreign_count(struct reader *r, const struct option *o, const char *word,
+                                 const char *name, size_t len)
 {
-    return len == 1 && (*name == 'N' || *name == 'c');
+    if (len == 1 && (*name == 'N' || *name == 'c'))
+        r->foreign_count = word;
+    return r->foreign_count && o == opts_find("n", 1) ? r->foreign_count : NULL;
 }
 
 static int read_option(struct reader *r, struct err *e)
@@ -139,6 +145,7 @@ static int read_option(struct reader *r, struct err *e)
     char *equals = strchr(name, '='), *arg[2] = { NULL, NULL };
     size_t len = equals ? (size_t)(equals - name) : strlen(name);
     const struct option *o = opts_find(name, len);
+    const char *foreign;
     int rc;
 
     if (!o)
@@ -150,9 +157,10 @@ static int read_option(struct reader *r, struct err *e)
     if (take_values(r, o, equals ? equals + 1 : NULL, arg, e) < 0)
         return err_context(e, "%.*s", shown(word), word);
     rc = claim_setting(r, o, e);
-    if (rc < 0 && is_foreign_count(name, len))
+    foreign = foreign_count(r, o, word, name, len);
+    if (rc < 0 && foreign)
         return err_set(e, ERR_INVALID_ARG, "duplicate setting: %.*s is -n here; -ppn is for each "
-                       "host, and -cpus-per-proc for each process", shown(word), word);
+                       "host, and -cpus-per-proc for each process", shown(foreign), foreign);
     if (rc <= 0)
         return rc;
     r->written = opts_name_of(o, name, len);
@@ -250,6 +258,7 @@ static int read_block(struct reader *r, struct err *e)
     char **first = r->word;
 
     memset(r->block, 0, sizeof r->block);
+    r->foreign_count = NULL;
     r->app = plan_add_app(r->plan);
     if (!r->app)
         return err_set(e, ERR_NOMEM, "no memory");

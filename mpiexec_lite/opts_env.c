@@ -59,7 +59,7 @@ static int set_or_warn(struct reader *r, const struct variable *v, const char *n
 
     if (!*text || set_option(r, v, name, text, &why) == 0)
         return 0;
-    return opts_warn(r, e, "%s is ignored: %.150s", name, why.text);
+    return opts_warn(r, e, "%s is ignored: %.200s", name, why.text);
 }
 
 /* A switch, or its opposite. */

@@ -111,8 +111,13 @@ static int set_object(struct reader *r, const char *word, const char *count, str
         return 0;
     }
     buf_printf(&text, count ? "%s:%s" : "%s", word, count);
-    rc = text.failed ? err_set(e, ERR_NOMEM, "no memory") : mapspec_read(&s, buf_bytes(&text), e);
-    if (rc == 0)
+    if (text.failed)
+        rc = err_set(e, ERR_NOMEM, "no memory");
+    else if (mapspec_read(&s, buf_bytes(&text), NULL) < 0)
+        rc = err_set(e, ERR_INVALID_VAL, "'%.40s' is not slot, node, ppr:N:OBJECT, rr, user:LIST, "
+                     "machine, numa, socket, l1cache to l5cache, core, hwthread (each with :K), gpu, "
+                     "ib, en, hfi, hsn or pci:ID", word);
+    else
         rc = opts_copy(&m->by, buf_bytes(&text), e);
     buf_clear(&text);
     return rc;
@@ -242,10 +247,13 @@ int opts_set_cpu_list(struct reader *r, const struct option *o, char *const *arg
 
 int opts_set_gpus(struct reader *r, const struct option *o, char *const *arg, struct err *e)
 {
+    long n = GPUS_AUTO;
+
     (void)o;
-    if (strcasecmp(arg[0], "AUTO"))
-        return number_of(arg[0], &r->plan->map.gpus, e);
-    r->plan->map.gpus = GPUS_AUTO;
+    if (strcasecmp(arg[0], "AUTO") && !opts_number(arg[0], 1, PLAN_RANKS_MAX, &n))
+        return err_set(e, ERR_INVALID_VAL, "'%.40s' is not AUTO or a number in 1..%d", arg[0],
+                       PLAN_RANKS_MAX);
+    r->plan->map.gpus = (int)n;
     return 0;
 }
 

@@ -190,8 +190,21 @@ static void print_completion_case(FILE *out, const struct option *o)
 
     for (const char *const *n = o->names; *n; n++, sep = "|")
         fprintf(out, "%s%s", sep, *n);
-    fprintf(out, ") kind='%s' words=%d;;\n", completion_of(o->arg),
+    fputs(") kind='", out);
+    for (const char *const *d = opts_debuggers; o->set == opts_set_debug && *d; d++)
+        fprintf(out, "%s|", *d);
+    fprintf(out, "%s' words=%d;;\n", o->set == opts_set_debug ? "" : completion_of(o->arg),
             opts_value_is_optional(o) ? 0 : strchr(o->arg, ' ') ? 2 : 1);
+}
+
+/* "gdb|gdb:*)": what may be behind --debug. */
+static void print_completion_debuggers(FILE *out)
+{
+    const char *sep = "    ";
+
+    for (const char *const *d = opts_debuggers; *d; d++, sep = "|")
+        fprintf(out, "%s%s|%s:*", sep, *d, *d);
+    fputs(") return 0;;\n", out);
 }
 
 static void print_completion_names(FILE *out)
@@ -213,14 +226,23 @@ static const char completion_head[] =
 "    kind='' words=0\n"
 "    case ${name,,} in\n";
 
+static const char completion_debugger[] =
+"    esac\n"
+"}\n"
+"\n"
+"# Word $1 is the debugger that --debug opens.\n"
+"_mpiexec_lite_debugger() {\n"
+"    case ${1##*/} in\n";
+
 /* Words are split here at blanks, since bash splits them at ':' and '=' too. */
 static const char completion_middle[] =
 "    esac\n"
+"    return 1\n"
 "}\n"
 "\n"
 "_mpiexec_lite() {\n"
 "    local line=${COMP_LINE:0:COMP_POINT} cur=${COMP_WORDS[COMP_CWORD]}\n"
-"    local kind='' words=0 pending=0 program=0 word last typed\n"
+"    local kind='' words=0 pending=0 program=0 word before='' last typed\n"
 "\n"
 "    COMPREPLY=()\n"
 "    read -ra typed <<<\"$line\"\n"
@@ -236,9 +258,13 @@ static const char completion_middle[] =
 "            if [[ $word == *=* ]]; then pending=0; fi   # NAME=VALUE is both words\n"
 "        elif [[ $word == -* ]]; then\n"
 "            _mpiexec_lite_option \"$word\"\n"
-"            pending=$words\n"
+"            pending=$words before=$word\n"
 "            if [[ $word == *=* ]]; then pending=$((words > 1 ? words - 1 : 0)); fi\n"
 "            if [[ $word == *=*=* ]]; then pending=0; fi\n"
+"        elif [[ ${before,,} == --debug ]] && _mpiexec_lite_debugger \"$word\"; then\n"
+"            before=debugger\n"
+"        elif [[ $before == debugger && $word =~ ^(all|[0-9][0-9,-]*)$ ]]; then\n"
+"            before=''\n"
 "        else\n"
 "            program=1\n"
 "        fi\n"
@@ -272,6 +298,8 @@ void opts_print_completion(FILE *out)
     for (size_t i = 0; i < opts_rows(); i++)
         if (opts_row(i)->arg && opts_row(i)->section != SECTIONS)
             print_completion_case(out, opts_row(i));
+    fputs(completion_debugger, out);
+    print_completion_debuggers(out);
     fputs(completion_middle, out);
     print_completion_names(out);
     fputs(completion_tail, out);

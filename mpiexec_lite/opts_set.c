@@ -208,39 +208,6 @@ int opts_set_hold(struct reader *r, const struct option *o, char *const *arg, st
     return hold_read(r->plan, arg[0], e);
 }
 
-int opts_set_gdb(struct reader *r, const struct option *o, char *const *arg, struct err *e)
-{
-    (void)o;
-    if (rank_list_check(arg[0], 0, e) < 0 || opts_copy(&r->plan->hold_ranks, arg[0], e) < 0)
-        return -1;
-    r->plan->hold = HOLD_EXEC;
-    r->plan->gdb = true;
-    return 0;
-}
-
-int opts_set_tool(struct reader *r, const struct option *o, char *const *arg, struct err *e)
-{
-    (void)o;
-    if (r->file || r->in_file || r->variable)
-        return err_set(e, ERR_INVALID_VAL, "only possible on the command line");
-    if (!arg[0][strspn(arg[0], " \t\n")])
-        return err_set(e, ERR_INVALID_VAL, "the value is empty");
-    r->plan->tool = arg[0];
-    return 0;
-}
-
-/* -debug, -debug=gdb, -debug=gdb:RANKS, -debug=CMD */
-int opts_set_debug(struct reader *r, const struct option *o, char *const *arg, struct err *e)
-{
-    if (!arg[0])
-        return opts_set_verbose(r, o, arg, e);
-    if (!strcmp(arg[0], "gdb"))
-        return opts_set_gdb(r, o, (char *const[]){ (char *)"all" }, e);
-    if (!strncmp(arg[0], "gdb:", 4))
-        return opts_set_gdb(r, o, (char *const[]){ arg[0] + 4 }, e);
-    return opts_set_tool(r, o, arg, e);
-}
-
 int opts_set_number(struct reader *r, const struct option *o, char *const *arg,
                     struct err *e)
 {
@@ -505,7 +472,8 @@ int opts_set_ignored(struct reader *r, const struct option *o, char *const *arg,
                      struct err *e)
 {
     (void)arg;
-    return o->text ? opts_warn(r, e, "-%s is ignored: %s", o->names[0], o->text) : 0;
+    return o->text ? opts_warn(r, e, "-%s is ignored: %s", r->written ? r->written : o->names[0],
+                               o->text) : 0;
 }
 
 int opts_set_print(struct reader *r, const struct option *o, char *const *arg,

@@ -52,26 +52,33 @@ int opts_set_env(struct reader *r, const struct option *o, char *const *arg,
     return opts_add_variable(r, &rules->set, arg[0], len, arg[0] + len + 1, e);
 }
 
+/* One of a file, which is told by its number: its bytes may be a secret. */
+static int add_entry(struct reader *r, struct env_rules *rules, const char *file, int number,
+                     const char *entry, struct err *e)
+{
+    size_t len = env_name_len(entry);
+
+    if (!len || !entry[len])
+        return err_set(e, ERR_INVALID_VAL, "%.100s: entry %d is not NAME=VALUE", file, number);
+    return opts_add_variable(r, &rules->set, entry, len, entry + len + 1, e);
+}
+
 int opts_set_env_file(struct reader *r, const struct option *o, char *const *arg,
                       struct err *e)
 {
     struct env_rules *rules = rules_of(r, o);
     struct buf text = BUF_INIT;
     const char *at, *end;
+    int number = 1, rc;
     long fd;
-    int rc;
 
     if (!opts_number(arg[0], STDERR_FILENO + 1, INT_MAX, &fd))
         fd = open(arg[0], O_RDONLY | O_CLOEXEC);
     rc = opts_file_take((int)fd, arg[0], &text, e);
     at = buf_bytes(&text);
     end = at + text.len;
-    for (size_t len; rc == 0 && at < end; at += strlen(at) + 1) {
-        len = env_name_len(at);
-        rc = !len || !at[len]
-                 ? err_set(e, ERR_INVALID_VAL, "%.100s: '%.40s' is not NAME=VALUE", arg[0], at)
-                 : opts_add_variable(r, &rules->set, at, len, at + len + 1, e);
-    }
+    for (; rc == 0 && at < end; at += strlen(at) + 1)
+        rc = add_entry(r, rules, arg[0], number++, at, e);
     buf_clear(&text);
     return rc;
 }

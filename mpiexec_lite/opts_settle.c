@@ -67,6 +67,17 @@ static int settle_label(struct reader *r, struct err *e)
 }
 
 /* What needs all that was said. */
+/* What was said by -hold beside what opens gdb. */
+static int check_gdb(const struct reader *r, struct err *e)
+{
+    const struct option *by = r->job[opts_setting_of(opts_find("hold", 4))];
+
+    if (!r->plan->gdb || !by || by->set == opts_set_gdb)
+        return 0;
+    return err_set(e, ERR_INVALID_ARG, "duplicate setting: -%s, and ranks are held for gdb, at exec",
+                   by->names[0]);
+}
+
 int opts_settle(struct reader *r, struct err *e)
 {
     if (settle_label(r, e) < 0)
@@ -77,6 +88,8 @@ int opts_settle(struct reader *r, struct err *e)
         return err_set(e, ERR_INVALID_ARG, "-json is for -explain and -check");
     if (r->plan->svg && r->plan->inquiry != INQUIRY_EXPLAIN)
         return err_set(e, ERR_INVALID_ARG, "-svg is for -explain");
+    if (check_gdb(r, e) < 0)
+        return -1;
     if (r->plan->no_tools && hold_needs_tool(r->plan))
         return err_set(e, ERR_INVALID_ARG, "-hold: with -disable-tools nobody could release the ranks");
     r->plan->allocate = r->plan->alloc && !env_get(r->envp, "SLURM_JOB_ID");

@@ -493,8 +493,12 @@ const struct option opts_table[] = {
               "Debuggers that know MPIR do not wait for that." },
     { .names = { "debug" }, .arg = "[=gdb[:RANKS]|=CMD]", .section = SECTION_INFO,
       .set = opts_set_debug, .flags = OPTION_REPEAT, .value = 1,
-      .help = "With a value -gdb RANKS (all, without them) or -tool CMD; without one the same as "
-              "-v." },
+      .help = "With a value -gdb RANKS (all, without them) or -tool CMD; --debug gdb [RANKS] "
+              "OPTION... too; else the same as -v.",
+      .more = "With two dashes the next word is the debugger, if its name is gdb and another option "
+              "follows it, or ranks and an option: --debug gdb -n 2 PROGRAM.  -debug gdb -n, with "
+              "one dash, and --debug -- gdb -n run a program gdb.  A path is that of the gdb to open, "
+              "on every host." },
     { .names = { "explain", "show", "do-not-launch" }, .section = SECTION_INFO,
       .set = opts_set_inquiry, JOB(inquiry), .value = INQUIRY_EXPLAIN,
       .help = "Start nothing: print what would run where, and why.",

@@ -102,6 +102,7 @@ struct reader {
      * index is the number of the row that stands for the setting. */
     const struct option *job[OPTIONS_MAX], *block[OPTIONS_MAX];
     bool          job_in_file[OPTIONS_MAX];      /* job[i] was made there */
+    const char   *foreign_count;     /* the word -N or -c of this block; NULL: none */
 
     char         *configfile;        /* owned; NULL: none */
     struct hosts  hosts;     /* of -hosts or -f; later also of -host */
@@ -132,7 +133,7 @@ option_fn opts_set_pattern;  /* the same, checked by pattern_check */
 option_fn opts_set_rank_label;
 option_fn opts_set_count;    /* int at = 1, 2 ... */
 option_fn opts_set_rank, opts_set_number;        /* int at = 0, 1 ... */
-option_fn opts_set_hold, opts_set_gdb, opts_set_tool, opts_set_debug;
+option_fn opts_set_hold;
 option_fn opts_set_bytes;    /* size_t at */
 option_fn opts_set_seconds;  /* double at; 0 only if value says so */
 option_fn opts_set_env, opts_set_env_file, opts_set_env_names;   /* struct env_rules at */
@@ -149,6 +150,12 @@ option_fn opts_set_errhandler;   /* adds a variable */
 option_fn opts_set_as;       /* what the row `with` sets, with the row's text or the value */
 option_fn opts_set_ignored;  /* nothing; text: NULL, or the reason, which is a warning */
 option_fn opts_set_print;    /* stop and print by the row's print */
+
+/* opts_debug.c: setters; the debuggers that are known by name, NULL at the end; and the words
+ * behind --debug, which was just taken: those that name one and its ranks go into arg. */
+option_fn opts_set_gdb, opts_set_tool, opts_set_debug;
+extern const char *const opts_debuggers[];
+void opts_take_debugger(struct reader *r, char *arg[2]);
 
 /* Setters, opts_map.c; of those without a value the text is in the name, behind `value`
  * characters. */

@@ -214,6 +214,7 @@ void plan_clear(struct plan *p)
     free(p->nameserver);
     free(p->log_dir);
     free(p->hold_ranks);
+    free(p->gdb);
     strlist_clear(&p->agent);
     free(p->target);
     free(p->single_id);

@@ -208,7 +208,8 @@ struct plan {
                                     that they look after, ""; or NULL: they are none.  Known to the
                                     launcher alone */
     enum hold        hold;       /* -hold, -stop-on-exec, -stop-in-init */
-    bool             gdb;        /* -gdb: in windows, for ranks that are held (windows.h) */
+    char            *gdb;        /* -gdb: in windows, for ranks that are held (windows.h): its
+                                    name, or path; NULL: none */
     const char      *tool;       /* -tool: borrowed from the command line (tool_start.h); or NULL */
     char            *hold_ranks; /* of the job (rank_list.h); NULL: all (hold.h) */
 

@@ -24,14 +24,13 @@ static const double SWEEP_TIME = 5.0;
 static void rank_started(void *host, struct crew *c, int rank, pid_t pid)
 {
     (void)host;
-    (void)c;
-    (void)rank;
-    (void)pid;
+    proxy_job_state(proxy_job_of(c), rank)->pid = pid;
 }
 
 static void rank_not_started(void *host, struct crew *c, int rank, const char *step, int errnum)
 {
     (void)host;
+    proxy_job_state(proxy_job_of(c), rank)->unstarted = true;
     proxy_send_event(proxy_job_of(c), "not-started", rank, errnum, step);
 }
 
@@ -45,8 +44,16 @@ static void rank_pmi(void *host, struct crew *c, int rank)
 static void rank_aborted(void *host, struct crew *c, int rank, bool world, int code,
                          const char *text)
 {
+    struct proxy_job *j = proxy_job_of(c);
+    struct rank_state *r = proxy_job_state(j, rank);
+
     (void)host;
-    proxy_send_event(proxy_job_of(c), world ? "abort" : "abort-alone", rank, code, text);
+    r->aborted = true;
+    if (!world && !j->ending) {
+        r->forgiven = true;
+        r->code = launch_abort_code(code);
+    }
+    proxy_send_event(j, world ? "abort" : "abort-alone", rank, code, text);
 }
 
 static void rank_protocol(void *host, struct crew *c, int rank, const char *why)
@@ -66,9 +73,15 @@ static void rank_ended(void *host, struct crew *c, int rank, int wstatus)
 {
     struct proxy *p = host;
     const struct rank *r = crew_rank(c, rank);
+    struct proxy_job *j = proxy_job_of(c);
+    struct rank_state *s = proxy_job_state(j, rank);
 
+    s->ended = true;
+    s->followed = j->ending;
+    s->wstatus = wstatus;
+    s->pmi = r->pmi;
     events_add(&p->ended, &(struct rank_end){ rank, wstatus, (int)r->pid, (int)r->pmi,
-                                              proxy_job_of(c)->number, r->fenced });
+                                              j->number, r->fenced });
 }
 
 static void rank_stuck(void *host, struct crew *c, int missing, int waiting)

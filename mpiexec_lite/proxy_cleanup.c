@@ -24,15 +24,12 @@ int proxy_cleanup(struct proxy *p, const struct msg *m, const char *payload, siz
     struct proxy_job *j = proxy_job_named(p, m, e);
     struct erase what = { .files = NULL };
     long long n[KEYS];
-    struct remote *to;
 
     for (int i = 0; i < KEYS; i++)
         if (e->code || msg_number(m, keys[i], 0, i <= RANK ? INT_MAX : 1, &n[i], e) < 0)
             return -1;
     if (n[POSITION] != p->position) {
-        to = remotes_towards(&p->below, (int)n[POSITION]);
-        if (to && to->state == REMOTE_UP)
-            link_message(to->link, LINK_CONTROL, proxy_copy(p, m), payload, len, NULL);
+        proxy_pass_towards(p, n[POSITION], LINK_CONTROL, m, payload, len);
         return 0;
     }
     what.recursive = n[RECURSIVE];

@@ -25,6 +25,10 @@ struct proxy_job {
     char          **programs;        /* by block; NULL where no rank is here */
     struct places   places;
     struct crew     crew;
+    struct rank_state *states;       /* by index in crew.ranks: what the launcher knows of them
+                                        too, as far as it comes by here */
+    bool            ending;          /* it is being ended */
+    bool            released;        /* ranks that wait at a place of their own, likewise */
     bool            started, quiet;
     bool            unhooked;        /* set-up providers have nothing left to do, and that was
                                         said */
@@ -80,6 +84,7 @@ int  proxy_job_init(struct proxy_job *j, struct err *e);
 void proxy_job_free(struct proxy_job *j);
 struct proxy_job *proxy_job_find(struct proxy *p, long long number);     /* or NULL */
 struct proxy_job *proxy_job_of(const struct crew *c);
+struct rank_state *proxy_job_state(struct proxy_job *j, long long rank); /* or NULL: not here */
 int  proxy_job_ranks_below(const struct proxy_job *j);   /* here and below */
 /* The job of the command line: whatever its ranks need; failure is told, and -1. */
 int  proxy_job_prepare(struct proxy_job *j);
@@ -104,7 +109,12 @@ struct msg *proxy_job_message(struct proxy_job *j, const char *cmd);     /* prox
 void proxy_survey_init(struct proxy *p);
 int  proxy_survey(struct proxy *p, const struct msg *m, const char *payload, size_t len,
                   struct err *e);
-/* proxy_query.c: an extended command of a rank here; server.h's op answer, host being the proxy */
+/* proxy_query.c: a request (the body of a frame) is answered here, if it can be: the frames of
+ * the reply.  mine: the job of who asks; NULL: it is a tool. */
+#define PROXY_QUERY "cmd=pmix-query;"        /* one that can begins with this */
+bool proxy_query(struct proxy *p, const char *mine, const char *text, size_t len,
+                 struct buf *reply);
+/* That of a rank here; server.h's op answer, host being the proxy. */
 bool proxy_answer(void *host, struct member *m, const struct frame *f, struct buf *reply);
 /* proxy_cleanup.c */
 int  proxy_cleanup(struct proxy *p, const struct msg *m, const char *payload, size_t len,
@@ -132,6 +142,9 @@ void proxy_send(struct proxy *p, const char *payload, size_t len);
 /* A message as it came: in p->msg; to all below. */
 struct msg *proxy_copy(struct proxy *p, const struct msg *m);
 void proxy_pass_down(struct proxy *p, const struct msg *m, const char *payload, size_t len);
+/* To the one below that leads to this position, if there is a way. */
+void proxy_pass_towards(struct proxy *p, long long position, enum link_class c,
+                        const struct msg *m, const char *payload, size_t len);
 /* The job that a message is about; NULL: it is over, or (e) makes no sense. */
 struct proxy_job *proxy_job_named(struct proxy *p, const struct msg *m, struct err *e);
 void proxy_send_event(struct proxy_job *j, const char *kind, int rank, int code,

@@ -28,6 +28,13 @@ struct proxy_job *proxy_job_find(struct proxy *p, long long number)
     return NULL;
 }
 
+struct rank_state *proxy_job_state(struct proxy_job *j, long long rank)
+{
+    const struct rank *r = rank < INT_MAX ? crew_rank(&j->crew, (int)rank) : NULL;
+
+    return r && j->states ? &j->states[r - j->crew.ranks] : NULL;
+}
+
 struct msg *proxy_job_message(struct proxy_job *j, const char *cmd)
 {
     struct msg *m = proxy_message(j->proxy, cmd);
@@ -193,8 +200,12 @@ int proxy_job_init(struct proxy_job *j, struct err *e)
     if (!j->programs)
         return err_set(e, ERR_NOMEM, "no memory for programs");
     args.programs = j->programs;
-    if (crew_init(&j->crew, n, &args, e) < 0 ||
-        places_init(&j->places, j->proxy->loop, &places_ops, j, e) < 0)
+    if (crew_init(&j->crew, n, &args, e) < 0)
+        return -1;
+    j->states = calloc((size_t)j->crew.n + 1, sizeof *j->states);
+    if (!j->states)
+        return err_set(e, ERR_NOMEM, "no memory for %d ranks", j->crew.n);
+    if (places_init(&j->places, j->proxy->loop, &places_ops, j, e) < 0)
         return -1;
     j->crew.output = output_new(&out, e);
     if (j->crew.output)
@@ -211,6 +222,7 @@ void proxy_job_free(struct proxy_job *j)
     for (size_t a = 0; j->programs && a < j->bundle.plan.napps; a++)
         free(j->programs[a]);
     free(j->programs);
+    free(j->states);
     bundle_clear(&j->bundle);
     TAILQ_REMOVE(&j->proxy->jobs, j, in_proxy);
     free(j);

@@ -52,6 +52,15 @@ void proxy_pass_down(struct proxy *p, const struct msg *m, const char *payload, 
     remotes_send(&p->below, proxy_copy(p, m), payload, len);
 }
 
+void proxy_pass_towards(struct proxy *p, long long position, enum link_class c,
+                        const struct msg *m, const char *payload, size_t len)
+{
+    struct remote *to = remotes_towards(&p->below, (int)position);
+
+    if (to && to->state == REMOTE_UP)    /* else it is being lost */
+        link_message(to->link, c, proxy_copy(p, m), payload, len, NULL);
+}
+
 struct proxy_job *proxy_job_named(struct proxy *p, const struct msg *m, struct err *e)
 {
     long long number = 0;
@@ -139,6 +148,25 @@ static int on_job_end(struct proxy *p, const struct msg *m, const char *payload,
     return 0;
 }
 
+/* What the launcher has decided with it: the rank that it is for ends alone, and counts as this
+ * code, or by an order, or (no rank) the job ends.  0, or -1 and e. */
+static int note_signal(struct proxy_job *j, const struct msg *m, long long rank, struct err *e)
+{
+    struct rank_state *r = rank < 0 ? NULL : proxy_job_state(j, rank);
+    long long code = 0;
+
+    if (msg_find(m, "code") && msg_number(m, "code", 1, 255, &code, e) < 0)
+        return -1;
+    j->ending = j->ending || msg_find(m, "ending");
+    if (r && code) {
+        r->forgiven = true;
+        r->code = (int)code;
+    }
+    if (r && msg_find(m, "ordered"))
+        r->commanded = true;
+    return 0;
+}
+
 static int on_signal(struct proxy *p, const struct msg *m, const char *payload, size_t len,
                      struct err *e)
 {
@@ -149,6 +177,8 @@ static int on_signal(struct proxy *p, const struct msg *m, const char *payload, 
         (msg_find(m, "rank") && msg_number(m, "rank", 0, INT_MAX, &rank, e) < 0))
         return -1;
     proxy_pass_down(p, m, payload, len);
+    if (j && note_signal(j, m, rank, e) < 0)
+        return -1;
     if (j)
         crew_kill(&j->crew, (int)rank, (int)signo);
     return 0;
@@ -164,7 +194,30 @@ static int on_release(struct proxy *p, const struct msg *m, const char *payload,
         return -1;
     proxy_pass_down(p, m, payload, len);
     if (j)
+        j->released = true;
+    if (j)
         crew_release(&j->crew, (int)rank);
+    return 0;
+}
+
+/* A rank has told the launcher that it waits for a debugger. */
+static int on_waits(struct proxy *p, const struct msg *m, const char *payload, size_t len,
+                    struct err *e)
+{
+    struct proxy_job *j = proxy_job_named(p, m, e);
+    struct rank_state *r;
+    long long position, rank;
+
+    if (e->code || msg_number(m, "position", 1, INT_MAX, &position, e) < 0 ||
+        msg_number(m, "rank", 0, INT_MAX, &rank, e) < 0)
+        return -1;
+    if (position != p->position) {
+        proxy_pass_towards(p, position, LINK_CONTROL, m, payload, len);
+        return 0;
+    }
+    r = j ? proxy_job_state(j, rank) : NULL;
+    if (r)
+        r->waits = true;
     return 0;
 }
 
@@ -232,17 +285,17 @@ static int on_stdin(struct proxy *p, const struct msg *m, const char *payload, s
                     struct err *e)
 {
     struct proxy_job *j = proxy_job_named(p, m, e);
-    struct remote *to;
+    struct remote *to, *only;
     long long position;
 
     if (e->code || msg_number(m, "position", -1, INT_MAX, &position, e) < 0 ||
         link_take(p->up, len, e) < 0)
         return -1;
     link_grant(p->up, LINK_BULK, len);
+    only = position < 0 ? NULL : remotes_towards(&p->below, (int)position);
     for (int i = 0; i < p->below.n; i++) {
         to = p->below.v[i];
-        if (to->state != REMOTE_UP ||
-            (position >= 0 && to != remotes_towards(&p->below, (int)position)))
+        if (to->state != REMOTE_UP || (position >= 0 && to != only))
             continue;
         msg_int(proxy_message(p, "stdin"), "position", position);
         if (j && j->number)
@@ -282,6 +335,7 @@ static const struct {
 } from_above[] = {
     { "setup", on_setup, true }, { "grow", on_grow, false }, { "start", on_start, false },
     { "signal", on_signal, false }, { "release", on_release, false },
+    { "waits", on_waits, false },
     { "tell-states", on_report, false },
     { "sweep", on_sweep, false }, { "close-streams", on_close_streams, false },
     { "finish", on_finish, true }, { "stdin", on_stdin, false },

@@ -25,9 +25,7 @@ void proxy_look_init(struct proxy *p)
 int proxy_look(struct proxy *p, const struct msg *m, struct err *e)
 {
     const char *path = msg_get(m, "path");
-    struct remote *to;
     long long position, id;
-    struct msg *out;
 
     if (msg_number(m, "position", 1, INT_MAX, &position, e) < 0 ||
         msg_number(m, "id", 0, UINT_MAX, &id, e) < 0)
@@ -38,13 +36,6 @@ int proxy_look(struct proxy *p, const struct msg *m, struct err *e)
         glance_at(&p->glances, (unsigned)id, path);
         return 0;
     }
-    to = remotes_towards(&p->below, (int)position);
-    if (!to || to->state != REMOTE_UP)
-        return 0;                        /* it is being lost */
-    out = proxy_message(p, "look");
-    msg_int(out, "position", position);
-    msg_int(out, "id", id);
-    msg_str(out, "path", path);
-    link_message(to->link, LINK_CONTROL, out, NULL, 0, NULL);
+    proxy_pass_towards(p, position, LINK_CONTROL, m, NULL, 0);
     return 0;
 }

@@ -1,8 +1,10 @@
-/* proxy_query.c - the process table of this node for a rank here, a tool's daemon mostly: answered
- * here, so that no other process has to do with it, nor needs to be able to.
+/* proxy_query.c - the process table of this node, for a rank here, a tool's daemon mostly, or a
+ * tool that has called us: answered here, so that no other process has to do with it, nor
+ * needs to be able to.
  *
- * That is, where a query asks for it alone and all ranks here run: how others have ended is known
- * to the root, which serves all else. */
+ * That is, where queries ask for such tables alone.  What asks for more besides is the
+ * launcher's as a whole: it has to be asked anyway, and its answer is of one moment; so is a
+ * job that this server does not know, is just about to start, or has forgotten. */
 #include "mpiexec_lite/proxy_impl.h"
 
 #include "mpiexec_lite/census.h"
@@ -13,74 +15,114 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    PART = LIMIT_CHUNK,                  /* bytes of a reply's list, as the root makes them */
-    REPLY = 8 * LIMIT_CHUNK              /* a longer one is the root's, which waits for who reads */
-};
+enum { PART = LIMIT_CHUNK };             /* bytes of a reply's list, as the root makes them */
 
 /* --- what is asked ----------------------------------------------------- */
 
-static bool starts(const struct frame *f, const char *head)
+/* Whether all is known of the ranks here. */
+static bool is_known(const struct proxy_job *j)
 {
-    return f->len > strlen(head) && !memcmp(f->text, head, strlen(head));
+    for (int i = 0; i < j->crew.n; i++)
+        if (j->crew.ranks[i].pid <= 0 && !j->states[i].ended && !j->states[i].unstarted)
+            return false;
+    return j->states;
 }
 
-/* The job that a query of this member is about; NULL: it is not about such a table, or says more
- * than whose; or who waits at a place of his own, which the root is told, would be in it. */
-static struct proxy_job *job_of(struct proxy *p, const struct member *m, const pmix_query_t *q)
+static struct proxy_job *job_named(struct proxy *p, const char *name)
 {
-    const char *name = job_id(member_job(m));
     struct proxy_job *j;
 
-    if (!q->keys || !q->keys[0] || strcmp(q->keys[0], PMIX_QUERY_LOCAL_PROC_TABLE) || q->keys[1] ||
-        q->nqual > 1)
-        return NULL;
-    if (q->nqual && strcmp(q->qualifiers[0].key, PMIX_NSPACE))
-        return NULL;
-    if (q->nqual)
-        name = q->qualifiers[0].value.type == PMIX_STRING ? q->qualifiers[0].value.data.string
-                                                          : NULL;
     TAILQ_FOREACH(j, &p->jobs, in_proxy)
         if (name && !strcmp(j->bundle.jobid, name))
-            return j->bundle.plan.hold == HOLD_APP ? NULL : j;
+            return is_known(j) ? j : NULL;
     return NULL;
 }
 
-static bool all_run(const struct proxy_job *j)
+/* These say nothing that is not so here. */
+static bool means_nothing(const pmix_info_t *q)
 {
-    for (int i = 0; i < j->crew.n; i++)
-        if (j->crew.ranks[i].pid <= 0)
-            return false;
-    return j->crew.n > 0;
+    static const char *const flags[] = { PMIX_QUERY_REFRESH_CACHE, PMIX_QUERY_LOCAL_ONLY };
+
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (!strcmp(q->key, flags[i]))
+            return q->value.type == PMIX_BOOL;
+    return !strcmp(q->key, PMIX_TIMEOUT) && q->value.type == PMIX_INT &&
+           q->value.data.integer >= 0;
 }
 
-/* The thrid is borrowed from text, a copy of the frame, which is edited. */
-static struct proxy_job *read_query(struct proxy *p, const struct member *who, char *text,
-                                    size_t len, const char **thrid)
+/* The job that a query is about, mine where it names none; NULL: it is not about such a table
+ * alone. */
+static struct proxy_job *job_of(struct proxy *p, const char *mine, const pmix_query_t *q)
 {
-    struct proxy_job *j = NULL;
+    const char *name = mine, *said = NULL;
+
+    if (!q->keys || !q->keys[0] || strcmp(q->keys[0], PMIX_QUERY_LOCAL_PROC_TABLE) || q->keys[1])
+        return NULL;
+    for (size_t i = 0; i < q->nqual; i++) {
+        const pmix_info_t *x = &q->qualifiers[i];
+
+        if (means_nothing(x))
+            continue;
+        if (said || strcmp(x->key, PMIX_NSPACE) || x->value.type != PMIX_STRING)
+            return NULL;
+        name = said = x->value.data.string;
+    }
+    return job_named(p, name);
+}
+
+struct asked {
+    const char *thrid;                   /* borrowed from the text */
+    struct proxy_job **jobs;             /* owned: whose table each query wants */
+    size_t n;
+};
+
+static bool take_jobs(struct proxy *p, const char *mine, const pmix_query_t *queries,
+                      struct asked *out)
+{
+    out->jobs = calloc(out->n + 1, sizeof *out->jobs);
+    for (size_t i = 0; out->jobs && i < out->n; i++)
+        if (!(out->jobs[i] = job_of(p, mine, &queries[i])))
+            return false;
+    return out->jobs && out->n;
+}
+
+/* Whether we answer; jobs are to be freed either way.  text is edited. */
+static bool read_query(struct proxy *p, const char *mine, char *text, size_t len,
+                       struct asked *out)
+{
     const struct pair *queries = NULL;
+    bool ours = false;
     void *list = NULL;
     struct err e = { 0 };
     struct msg m;
-    size_t n = 0;
 
     msg_init(&m);
-    *thrid = NULL;
     if (wire_v2.parse(&m, text, len, &e) == 0) {
-        *thrid = msg_get(&m, "thrid");
+        out->thrid = msg_get(&m, "thrid");
         queries = msg_find(&m, "queries");
     }
-    if (*thrid && strlen(*thrid) < LIMIT_THRID && queries &&
-        value_decode_array(PMIX_QUERY, queries->val, queries->len, "queries", &list, &n, &e) == 0) {
-        j = n == 1 ? job_of(p, who, list) : NULL;
-        value_free_array(PMIX_QUERY, list, n);
+    if (out->thrid && strlen(out->thrid) < LIMIT_THRID && queries &&
+        value_decode_array(PMIX_QUERY, queries->val, queries->len, "queries", &list, &out->n,
+                           &e) == 0) {
+        ours = take_jobs(p, mine, list, out);
+        value_free_array(PMIX_QUERY, list, out->n);
     }
     msg_clear(&m);
-    return j && all_run(j) ? j : NULL;
+    return ours;
 }
 
 /* --- the answer -------------------------------------------------------- */
+
+static pmix_proc_state_t state_of(const struct proxy_job *j, int i)
+{
+    const struct rank *r = &j->crew.ranks[i];
+    const struct rank_state *s = &j->states[i];
+
+    if (s->ended || s->unstarted)
+        return rank_state_of(s, j->ending);
+    return rank_lives_as(r->pid, r->pmi,
+                         crew_rank_is_held(&j->crew, r) || (s->waits && !j->released));
+}
 
 /* From *at on, as many ranks as a part has room for.  0, or -1. */
 static int add_ranks(const struct proxy_job *j, char *const *paths, int *at, struct buf *out)
@@ -89,16 +131,16 @@ static int add_ranks(const struct proxy_job *j, char *const *paths, int *at, str
     struct err e = { 0 };
 
     for (int first = *at; *at < j->crew.n && out->len < PART; ++*at) {
-        const struct rank *r = &j->crew.ranks[*at];
-        size_t app = plan_app_of(&j->bundle.plan, r->rank);
+        int rank = j->crew.ranks[*at].rank;
+        size_t app = plan_app_of(&j->bundle.plan, rank);
         const char *program = paths[app] ? paths[app] : j->bundle.plan.apps[app].argv.v[0];
         pmix_proc_info_t x = { .hostname = j->bundle.plan.hosts[n->args.index].name,
-                               .executable_name = (char *)(uintptr_t)program, .pid = r->pid,
-                               .state = rank_lives_as(r->pid, r->pmi,
-                                                      crew_rank_is_held(&j->crew, r)) };
+                               .executable_name = (char *)(uintptr_t)program,
+                               .pid = j->states[*at].pid, .state = state_of(j, *at),
+                               .exit_code = rank_exit_code(&j->states[*at]) };
 
         snprintf(x.proc.nspace, sizeof x.proc.nspace, "%s", j->bundle.jobid);
-        x.proc.rank = (pmix_rank_t)r->rank;
+        x.proc.rank = (pmix_rank_t)rank;
         if (*at > first)
             buf_char(out, ',');
         if (value_encode(PMIX_PROC_INFO, &x, "process", out, &e) < 0)
@@ -108,26 +150,28 @@ static int add_ranks(const struct proxy_job *j, char *const *paths, int *at, str
 }
 
 /* One frame of it.  0, or -1. */
-static int add_part(const struct proxy_job *j, char *const *paths, const char *thrid, int *at,
+static int add_part(const struct asked *a, size_t query, char *const *paths, int *at,
                     struct buf *reply)
 {
+    const struct proxy_job *j = a->jobs[query];
     struct buf list = BUF_INIT;
     struct err e = { 0 };
     struct msg m;
     bool more;
     int rc;
 
-    buf_printf(&list, "[{\"query\":0,\"key\":\"%s\",\"type\":\"PMIX_DATA_ARRAY\",\"value\":"
-                      "{\"type\":\"PMIX_PROC_INFO\",\"array\":[", PMIX_QUERY_LOCAL_PROC_TABLE);
+    buf_printf(&list, "[{\"query\":%zu,\"key\":\"%s\",\"type\":\"PMIX_DATA_ARRAY\",\"value\":"
+                      "{\"type\":\"PMIX_PROC_INFO\",\"array\":[", query,
+               PMIX_QUERY_LOCAL_PROC_TABLE);
     rc = add_ranks(j, paths, at, &list);
     more = *at < j->crew.n;
     buf_printf(&list, "]}%s}]", more ? ",\"more\":true" : "");
     msg_init(&m);
     msg_start(&m, "pmix-query-response");
-    msg_str(&m, "thrid", thrid);
+    msg_str(&m, "thrid", a->thrid);
     msg_int(&m, "rc", 0);
     msg_int(&m, "status", PMIX_SUCCESS);
-    if (more)
+    if (more || query + 1 < a->n)
         msg_str(&m, "more", "TRUE");
     msg_bytes(&m, "results", buf_bytes(&list), list.len);
     if (rc == 0)
@@ -137,41 +181,52 @@ static int add_part(const struct proxy_job *j, char *const *paths, const char *t
     return rc;
 }
 
-static bool add_table(const struct proxy_job *j, const char *thrid, struct buf *reply)
+/* Of a query's job; one without ranks here has an empty one. */
+static bool add_table(const struct asked *a, size_t query, struct buf *reply)
 {
+    const struct proxy_job *j = a->jobs[query];
     size_t napps = j->bundle.plan.napps;
     char **paths = calloc(napps, sizeof *paths);
     bool good = paths;
+    int at = 0;
 
-    for (size_t a = 0; good && a < napps; a++)
-        paths[a] = crew_path(&j->crew, a, j->bundle.cwd);
-    for (int at = 0; good && at < j->crew.n; )
-        good = add_part(j, paths, thrid, &at, reply) == 0 && reply->len <= REPLY;
-    for (size_t a = 0; paths && a < napps; a++)
-        free(paths[a]);
+    for (size_t i = 0; good && i < napps; i++)
+        paths[i] = crew_path(&j->crew, i, j->bundle.cwd);
+    do
+        good = good && add_part(a, query, paths, &at, reply) == 0;
+    while (good && at < j->crew.n);
+    for (size_t i = 0; paths && i < napps; i++)
+        free(paths[i]);
     free(paths);
     return good && !reply->failed;
 }
 
-bool proxy_answer(void *host, struct member *m, const struct frame *f, struct buf *reply)
+bool proxy_query(struct proxy *p, const char *mine, const char *text, size_t len,
+                 struct buf *reply)
 {
-    const struct proxy_job *j;
-    const char *thrid;
-    bool answered;
+    struct asked a = { 0 };
+    bool answered = false;
     char *copy;
 
-    if (!starts(f, "cmd=pmix-query;") || !memmem(f->text, f->len, PMIX_QUERY_LOCAL_PROC_TABLE,
-                                                 strlen(PMIX_QUERY_LOCAL_PROC_TABLE)))
+    if (len < strlen(PROXY_QUERY) || memcmp(text, PROXY_QUERY, strlen(PROXY_QUERY)) ||
+        !memmem(text, len, PMIX_QUERY_LOCAL_PROC_TABLE, strlen(PMIX_QUERY_LOCAL_PROC_TABLE)))
         return false;
-    copy = malloc(f->len + 1);
+    copy = malloc(len + 1);
     if (!copy)
         return false;
-    memcpy(copy, f->text, f->len);
-    copy[f->len] = '\0';
-    j = read_query(host, m, copy, f->len, &thrid);
-    answered = j && add_table(j, thrid, reply);
+    memcpy(copy, text, len);
+    copy[len] = '\0';
+    answered = read_query(p, mine, copy, len, &a);
+    for (size_t i = 0; answered && i < a.n; i++)
+        answered = add_table(&a, i, reply);
     if (!answered)
         buf_reset(reply);
+    free(a.jobs);
     free(copy);
     return answered;
+}
+
+bool proxy_answer(void *host, struct member *m, const struct frame *f, struct buf *reply)
+{
+    return proxy_query(host, job_id(member_job(m)), f->text, f->len, reply);
 }

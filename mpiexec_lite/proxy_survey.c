@@ -56,7 +56,6 @@ int proxy_survey(struct proxy *p, const struct msg *m, const char *payload, size
     struct proxy_job *j = proxy_job_named(p, m, e);
     long long id, position, what;
     struct stack_ask ask;
-    struct remote *to;
 
     if (e->code || msg_number(m, "id", 1, UINT32_MAX, &id, e) < 0 ||
         msg_number(m, "position", -1, INT_MAX, &position, e) < 0 ||
@@ -67,11 +66,7 @@ int proxy_survey(struct proxy *p, const struct msg *m, const char *payload, size
         if (j && !j->crew.n)
             return 0;                    /* nobody waits for us */
     } else if (position != p->position) {
-        to = remotes_towards(&p->below, (int)position);
-        if (to && to->state == REMOTE_UP) {
-            proxy_copy(p, m);
-            link_message(to->link, LINK_CONTROL, &p->msg, payload, len, NULL);
-        }
+        proxy_pass_towards(p, position, LINK_CONTROL, m, payload, len);
         return 0;
     }
     ask = (struct stack_ask){ (unsigned)id, j ? j->number : 0, (unsigned)what };

@@ -7,7 +7,6 @@ enum { AT_ONCE = 40000 * MOMENT_SIZE };  /* bytes in a message */
 
 int proxy_clock(struct proxy *p, const struct msg *m, struct err *e)
 {
-    struct remote *to;
     long long position, id;
 
     if (msg_number(m, "position", 1, INT_MAX, &position, e) < 0 ||
@@ -20,9 +19,7 @@ int proxy_clock(struct proxy *p, const struct msg *m, struct err *e)
         proxy_send(p, NULL, 0);
         return 0;
     }
-    to = remotes_towards(&p->below, (int)position);
-    if (to && to->state == REMOTE_UP)    /* else it is being lost */
-        link_message(to->link, LINK_CONTROL, proxy_copy(p, m), NULL, 0, NULL);
+    proxy_pass_towards(p, position, LINK_CONTROL, m, NULL, 0);
     return 0;
 }
 

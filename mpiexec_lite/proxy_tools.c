@@ -1,5 +1,5 @@
 /* proxy_tools.c - tools that call a proxy, on its node: their bytes are carried to the
- * launcher, which serves them (tool_stream.h).  Who may is decided here, where the kernel
+ * launcher, which serves them (tool_stream.h), but for what proxy_query.c answers here.  Who may is decided here, where the kernel
  * says who calls. */
 #include "mpiexec_lite/proxy_impl.h"
 
@@ -14,7 +14,13 @@ static void send_stream(void *host, int position, enum link_class c, struct msg 
     link_message(p->up, c, m, payload, len, NULL);
 }
 
-static const struct tool_streams_ops stream_ops = { send_stream };
+/* What asks for the process table of this node. */
+static bool asked(void *host, const char *text, size_t len, struct buf *reply)
+{
+    return proxy_query(host, NULL, text, len, reply);
+}
+
+static const struct tool_streams_ops stream_ops = { send_stream, asked };
 
 static void enter(void *host, int fd, const struct party *who)
 {
@@ -59,7 +65,6 @@ int proxy_tools_told(struct proxy *p, const struct msg *m, const char *payload, 
 {
     bool bulk = tool_streams_is_bulk(m->cmd);
     long long position;
-    struct remote *to;
 
     if (msg_number(m, "position", 1, INT_MAX, &position, e) < 0 ||
         (bulk && link_take(p->up, len, e) < 0))
@@ -68,10 +73,7 @@ int proxy_tools_told(struct proxy *p, const struct msg *m, const char *payload, 
         link_grant(p->up, LINK_BULK, len);
     if (position == p->position)
         return p->tools ? tool_streams_told(&p->streams, p->position, m, payload, len, e) : 0;
-    to = remotes_towards(&p->below, (int)position);
-    if (to && to->state == REMOTE_UP)
-        link_message(to->link, bulk ? LINK_BULK : LINK_CONTROL, proxy_copy(p, m), payload, len,
-                     NULL);
+    proxy_pass_towards(p, position, bulk ? LINK_BULK : LINK_CONTROL, m, payload, len);
     return 0;
 }
 

@@ -33,3 +33,10 @@ pmix_proc_state_t rank_state_of(const struct rank_state *r, bool ending)
         return rank_lives_as(r->pid > 0 ? r->pid : 0, r->pmi, false);
     return ending ? PMIX_PROC_STATE_FAILED_TO_LAUNCH : PMIX_PROC_STATE_PREPPED;
 }
+
+int rank_exit_code(const struct rank_state *r)
+{
+    if (!r->ended)
+        return 0;
+    return r->forgiven ? r->code : shell_status(r->wstatus);
+}

@@ -13,4 +13,7 @@ struct ext_end    rank_end(const struct rank_state *r, int wstatus, bool ending)
 /* Of any rank; ending: its job is being ended. */
 pmix_proc_state_t rank_state_of(const struct rank_state *r, bool ending);
 
+/* Its exit status, as a shell has it; 0 until it has ended. */
+int rank_exit_code(const struct rank_state *r);
+
 #endif

@@ -263,10 +263,10 @@ bool remotes_claim(struct remotes *rs, int position)
 {
     for (int i = 0; i < rs->n; i++)
         if (rs->v[i]->position == position) {
-            bool free = rs->v[i]->state == REMOTE_STARTING && !rs->v[i]->claimed;
+            bool wanted = rs->v[i]->state == REMOTE_STARTING && !rs->v[i]->claimed;
 
-            rs->v[i]->claimed |= free;
-            return free;
+            rs->v[i]->claimed |= wanted;
+            return wanted;
         }
     return false;
 }
@@ -320,17 +320,10 @@ void remotes_clear(struct remotes *rs)
 
 struct remote *remotes_towards(struct remotes *rs, int position)
 {
-    int at = position;
-
-    while (at > 0 && rs->n)
-        for (int i = 0; i < rs->n; i++) {
+    for (int at = position; at > 0; at = tree_parent(&rs->args.tree, at))
+        for (int i = 0; i < rs->n; i++)
             if (rs->v[i]->position == at)
                 return rs->v[i];
-            if (i == rs->n - 1) {
-                at = tree_parent(&rs->args.tree, at);
-                break;
-            }
-        }
     return NULL;
 }
 

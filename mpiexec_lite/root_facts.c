@@ -104,10 +104,8 @@ static void fact_rank(void *host, const void *job, int rank, struct fact_rank *o
 
     (void)host;
     *out = (struct fact_rank){ .pid = s->pid > 0 ? s->pid : 0, .state = rank_state_of(s, j->launch.ending),
-                               .ended = s->ended,
+                               .ended = s->ended, .exit_code = rank_exit_code(s),
                                .here = !j->recorded && crew_rank((struct crew *)(uintptr_t)&j->crew, rank) };
-    if (s->ended)
-        out->exit_code = s->forgiven ? s->code : shell_status(s->wstatus);
 }
 
 /* Kept, as it takes a look at the file system. */

@@ -34,15 +34,37 @@ void root_hold_add(struct root_job *j, int ranks)
     look(j);
 }
 
+/* Its own server answers for it, too. */
+static void tell_waits(struct root_job *j, int rank)
+{
+    struct root *r = j->root;
+    int position = r->positions[placement_node(&j->bundle.place, rank)];
+    struct remote *to = position > 0 ? remotes_towards(&r->below, position) : NULL;
+    struct msg m;
+
+    if (!to || to->state != REMOTE_UP)
+        return;
+    msg_init(&m);
+    msg_start(&m, "waits");
+    msg_int(&m, "position", position);
+    msg_int(&m, "rank", rank);
+    if (j->number)
+        msg_int(&m, "number", j->number);
+    link_message(to->link, LINK_CONTROL, &m, NULL, 0, NULL);
+    msg_clear(&m);
+}
+
 bool root_hold_waits(void *host, const char *job, int rank)
 {
     struct root_job *j = root_job_by_id(host, job);
 
     if (!j || rank >= j->launch.size || !hold_has(&j->bundle.plan, HOLD_APP, rank))
         return false;
-    if (!j->launch.ranks[rank].waits)
-        root_hold_add(j, 1);
+    if (j->launch.ranks[rank].waits)
+        return true;
     j->launch.ranks[rank].waits = true;
+    tell_waits(j, rank);
+    root_hold_add(j, 1);
     return true;
 }
 
@@ -64,8 +86,6 @@ void root_hold_release(struct root_job *j, int rank)
     if (j->bundle.plan.hold == HOLD_NONE)
         return;
     note_release(j);
-    if (j->bundle.plan.hold == HOLD_APP)
-        return;
     crew_release(&j->crew, rank);
     root_send(j, "release", "rank", rank, NULL, 0);
 }

@@ -24,6 +24,30 @@ static const double SILENCE = 3.0;
 
 /* --- operations of the launch ------------------------------------------ */
 
+/* To ranks elsewhere, with what was decided of them: their servers answer for how they end, too
+ * (proxy_query.c).  rank -1: all. */
+static void send_signal(struct root_job *j, int rank, int signo)
+{
+    const struct rank_state *s = rank < 0 ? NULL : &j->launch.ranks[rank];
+    struct msg m;
+
+    msg_init(&m);
+    msg_start(&m, "signal");
+    msg_int(&m, "signo", signo);
+    if (s)
+        msg_int(&m, "rank", rank);
+    if (s && s->commanded)
+        msg_int(&m, "ordered", 1);
+    if (s && s->forgiven)
+        msg_int(&m, "code", s->code);
+    if (!s && j->launch.ending)
+        msg_int(&m, "ending", 1);
+    if (j->number)
+        msg_int(&m, "number", j->number);
+    remotes_send(&j->root->below, &m, NULL, 0);
+    msg_clear(&m);
+}
+
 static void op_kill_rank(void *host, int rank, int signo)
 {
     struct root_job *j = host;
@@ -31,7 +55,7 @@ static void op_kill_rank(void *host, int rank, int signo)
     if (crew_rank(&j->crew, rank))
         crew_kill(&j->crew, rank, signo);
     else
-        root_send(j, "signal", "signo", signo, "rank", rank);
+        send_signal(j, rank, signo);
 }
 
 static void op_kill_all(void *host, int signo)
@@ -39,7 +63,7 @@ static void op_kill_all(void *host, int signo)
     struct root_job *j = host;
 
     crew_kill(&j->crew, -1, signo);
-    root_send(j, "signal", "signo", signo, NULL, 0);
+    send_signal(j, -1, signo);
 }
 
 static void op_tell(void *host, const char *text)

@@ -87,7 +87,7 @@ static void send_stream(void *host, int position, enum link_class c, struct msg 
         link_message(to->link, c, m, payload, len, NULL);
 }
 
-static const struct tool_streams_ops stream_ops = { send_stream };
+static const struct tool_streams_ops stream_ops = { .send = send_stream };
 
 static unsigned node_at(const struct root *r, int position)
 {

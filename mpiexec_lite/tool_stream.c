@@ -1,6 +1,7 @@
 /* tool_stream.c - see tool_stream.h */
 #include "mpiexec_lite/tool_stream.h"
 
+#include "mpiexec_lite/passing.h"
 #include "wire/limits.h"
 
 #include <errno.h>
@@ -24,6 +25,10 @@ struct tool_stream {
     size_t     ahead;                /* bytes sent that the other end has not written yet */
     size_t     owed;                 /* bytes written that it has not been told of */
     struct buf out;                  /* owned: not yet written */
+    size_t     added;                /* bytes in it that the other end has not sent */
+    struct passing asks, told;       /* from here, and to here: where something is answered here */
+    struct buf late;                 /* owned: answers of ours, until they may come between */
+    bool       served;               /* the other end has let it in */
     bool       ended;                /* the other end has: when all is written so does this */
 };
 
@@ -43,6 +48,9 @@ static void stream_free(struct tool_stream *s)
     TAILQ_REMOVE(&s->all->list, s, in_all);
     close(s->fd);
     buf_clear(&s->out);
+    buf_clear(&s->late);
+    passing_clear(&s->asks);
+    passing_clear(&s->told);
     free(s);
 }
 
@@ -61,30 +69,80 @@ static void stream_end(struct tool_stream *s)
 
 /* --- from here --------------------------------------------------------- */
 
-/* Of one whose other end has gone all is read, as it may have to be read to end, and passed
- * over. */
+static void write_some(struct tool_stream *s);
+
+/* What may be read: no more than the other end takes, and nothing while our own answers are not
+ * taken.  Of one whose other end has gone all is read, as it may have to be read to end, and
+ * passed over. */
+static size_t room_for(const struct tool_stream *s)
+{
+    if (s->ended)
+        return STREAM_WINDOW;
+    return s->added + s->late.len > STREAM_WINDOW ? 0
+                                                  : STREAM_WINDOW - s->ahead - s->asks.held.len;
+}
+
+static void watch_reading(struct tool_stream *s)
+{
+    if (room_for(s))
+        ev_io_start(s->all->loop, &s->readable);
+    else
+        ev_io_stop(s->all->loop, &s->readable);
+}
+
+static void send_bytes(struct tool_stream *s, const char *data, size_t len)
+{
+    struct tool_streams *ss = s->all;
+
+    for (size_t n; len; data += n, len -= n) {
+        n = len < LIMIT_CHUNK ? len : LIMIT_CHUNK;
+        ss->ops->send(ss->host, s->position, LINK_BULK,
+                      message(ss, "tool-bytes", s->position, s->number), data, n);
+        s->ahead += n;
+    }
+}
+
+/* What is answered here goes no further. */
+static void take_asked(struct tool_stream *s, const char *data, size_t len)
+{
+    const struct tool_streams_ops *ops = s->all->ops;
+    struct passed x;
+
+    while (passing_next(&s->asks, &data, &len, &x))
+        if (!x.text || !s->served || !ops->asked(s->all->host, x.text, x.text_len, &s->late))
+            send_bytes(s, x.data, x.len);
+}
+
+/* Between two frames of the other end's. */
+static void add_late(struct tool_stream *s)
+{
+    if (!s->late.len || !passing_between(&s->told))
+        return;
+    buf_add(&s->out, buf_bytes(&s->late), s->late.len);
+    s->added += s->late.len;
+    buf_reset(&s->late);
+}
+
 static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
     struct tool_stream *s = w->data;
-    struct tool_streams *ss = s->all;
-    size_t room = s->ended ? STREAM_WINDOW : STREAM_WINDOW - s->ahead;
+    size_t room = room_for(s);
     char data[LIMIT_CHUNK];
     ssize_t n = recv(s->fd, data, room < sizeof data ? room : sizeof data, MSG_DONTWAIT);
 
+    (void)loop;
     (void)revents;
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    if (n <= 0) {
+    if (n > 0 && !s->ended && s->all->ops->asked)
+        take_asked(s, data, (size_t)n);
+    else if (n > 0 && !s->ended)
+        send_bytes(s, data, (size_t)n);
+    add_late(s);
+    if (n <= 0 || s->asks.held.failed || s->late.failed || s->out.failed)
         stream_end(s);
-        return;
-    }
-    if (s->ended)
-        return;
-    ss->ops->send(ss->host, s->position, LINK_BULK,
-                  message(ss, "tool-bytes", s->position, s->number), data, (size_t)n);
-    s->ahead += (size_t)n;
-    if (s->ahead == STREAM_WINDOW)
-        ev_io_stop(loop, w);
+    else
+        write_some(s);
 }
 
 /* --- from the other end ------------------------------------------------ */
@@ -109,8 +167,11 @@ static void write_some(struct tool_stream *s)
 
     while (s->out.len && (n = send(s->fd, buf_bytes(&s->out), s->out.len,
                                    MSG_DONTWAIT | MSG_NOSIGNAL)) > 0) {
+        size_t ours = (size_t)n < s->added ? (size_t)n : s->added;
+
         buf_consume(&s->out, (size_t)n);
-        s->owed += (size_t)n;
+        s->added -= ours;                /* first: then no more is told than was written */
+        s->owed += (size_t)n - ours;
     }
     if (n < 0 && errno != EAGAIN && errno != EINTR) {
         stream_end(s);
@@ -125,6 +186,7 @@ static void write_some(struct tool_stream *s)
         ev_io_start(s->all->loop, &s->writable);
     else
         ev_io_stop(s->all->loop, &s->writable);
+    watch_reading(s);
 }
 
 static void on_writable(struct ev_loop *loop, ev_io *w, int revents)
@@ -134,14 +196,57 @@ static void on_writable(struct ev_loop *loop, ev_io *w, int revents)
     write_some(w->data);
 }
 
+static bool begins(const struct passed *x, const char *head)
+{
+    return x->text && x->text_len > strlen(head) && !memcmp(x->text, head, strlen(head));
+}
+
+#define LET_IN "cmd=pmix-tool-connect-response;"
+
+/* A frame that the other end has sent: whether it lets the tool in; what comes behind it. */
+static void look_at_told(struct tool_stream *s, const struct passed *x)
+{
+    struct buf copy = BUF_INIT;
+    struct err e = { 0 };
+    long long n;
+    struct msg m;
+
+    if (!begins(x, LET_IN) && !begins(x, "cmd=pmix-iof-data;"))
+        return;
+    buf_add(&copy, x->text, x->text_len);
+    msg_init(&m);
+    if (!copy.failed && wire_v2.parse(&m, buf_bytes(&copy), copy.len, &e) == 0) {
+        if (msg_find(&m, "payload") && msg_number(&m, "payload", 0, INT64_MAX, &n, &e) == 0)
+            passing_payload(&s->told, (size_t)n);
+        else if (begins(x, LET_IN))
+            s->served = msg_number(&m, "rc", 0, 0, &n, &e) == 0;
+    }
+    msg_clear(&m);
+    buf_clear(&copy);
+}
+
+static void take_told(struct tool_stream *s, const char *data, size_t len)
+{
+    struct passed x;
+
+    while (passing_next(&s->told, &data, &len, &x)) {
+        buf_add(&s->out, x.data, x.len);
+        look_at_told(s, &x);
+        add_late(s);
+    }
+}
+
 static int on_bytes(struct tool_stream *s, const struct msg *m, const char *payload, size_t len,
                     struct err *e)
 {
     (void)m;
-    if (len > STREAM_WINDOW - s->out.len || s->ended)
+    if (len > STREAM_WINDOW - (s->out.len - s->added) - s->told.held.len || s->ended)
         return err_set(e, ERR_INVALID_ARG, "more of a tool's bytes than were asked for");
-    buf_add(&s->out, payload, len);
-    if (s->out.failed)
+    if (s->all->ops->asked)
+        take_told(s, payload, len);
+    else
+        buf_add(&s->out, payload, len);
+    if (s->out.failed || s->told.held.failed)
         stream_end(s);
     else
         write_some(s);
@@ -158,7 +263,7 @@ static int on_taken(struct tool_stream *s, const struct msg *m, const char *payl
     if (msg_number(m, "bytes", 0, (long long)s->ahead, &bytes, e) < 0)
         return -1;
     s->ahead -= (size_t)bytes;
-    ev_io_start(s->all->loop, &s->readable);
+    watch_reading(s);
     return 0;
 }
 
@@ -170,7 +275,8 @@ static int on_close(struct tool_stream *s, const struct msg *m, const char *payl
     (void)len;
     (void)e;
     s->ended = true;
-    ev_io_start(s->all->loop, &s->readable);
+    if (s->told.held.len)                /* of a frame that has no end */
+        buf_add(&s->out, buf_bytes(&s->told.held), s->told.held.len);
     write_some(s);
     return 0;
 }

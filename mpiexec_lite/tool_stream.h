@@ -1,6 +1,9 @@
 /* tool_stream.h - connections of tools that another server carries: the bytes between a
  * descriptor here and the one at the other end of some links.
  *
+ * What the proxy can answer itself (op asked) it does: answers come between the other end's
+ * frames, in any order, as each names its request.
+ *
  * A proxy has the tool's own connection, the root one end of a pair whose other end is served
  * like a tool of its own host; both do the same with theirs.  What is read goes as messages
  * (pmi2/PEERS, "Tools of other nodes"), at most STREAM_WINDOW bytes of each stream ahead of
@@ -22,6 +25,10 @@ struct tool_streams_ops {
     /* Send a message towards the other end of this position's streams. */
     void (*send)(void *host, int position, enum link_class c, struct msg *m,
                  const char *payload, size_t len);
+    /* The body of a frame of a tool that the other end has let in: whether it is answered here,
+     * by the frames appended to reply; it does not go to the other end then.  NULL: nothing is,
+     * and no byte is looked at. */
+    bool (*asked)(void *host, const char *text, size_t len, struct buf *reply);
 };
 
 struct tool_streams {

@@ -65,13 +65,36 @@ static void session_free(struct session *s)
     free(s);
 }
 
+void awaited_begin(struct awaited *a, struct ext *x, void (*free)(struct awaited *a))
+{
+    a->ext = x;
+    a->free = free;
+    waiters_init(&a->waiters);
+    TAILQ_INSERT_TAIL(&x->awaited, a, in_ext);
+}
+
+void awaited_end(struct awaited *a)
+{
+    ext_abandon(&a->waiters);
+    TAILQ_REMOVE(&a->ext->awaited, a, in_ext);
+}
+
+static void awaited_conn_gone(struct ext *x)
+{
+    struct awaited *a, *next;
+
+    for (a = TAILQ_FIRST(&x->awaited); a; a = next) {
+        next = TAILQ_NEXT(a, in_ext);
+        if (!ext_waiting(&a->waiters))
+            a->free(a);
+    }
+}
+
 static void conn_gone(void *layer, struct conn *c)
 {
-    data_conn_gone(layer);
-    fences_conn_gone(layer);
+    awaited_conn_gone(layer);
     names_conn_gone(layer, c);
     spawns_conn_gone(layer);
-    ends_conn_gone(layer);
     if (c->layer) {
         push_forget(c->layer);
         session_free(c->layer);
@@ -268,6 +291,7 @@ struct ext *ext_new(struct server *s, const struct ext_ops *ops, void *host, str
     TAILQ_INIT(&x->starters);
     TAILQ_INIT(&x->tied);
     TAILQ_INIT(&x->endings);
+    TAILQ_INIT(&x->awaited);
     TAILQ_INIT(&x->plans);
     TAILQ_INIT(&x->allocs);
     TAILQ_INIT(&x->sched_calls);

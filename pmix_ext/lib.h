@@ -234,7 +234,10 @@ struct link  *listen_wait(const char *nspace, unsigned seconds, pid_t pid);
 /* Directives for a launcher that waits; those that the program has kept for such (PMIX_SUCCESS
  * where it has none, or the server does not wait). */
 pmix_status_t link_direct_kept(struct link *l);
-pmix_status_t link_direct(struct link *l, const pmix_info_t *infos, size_t n);
+pmix_status_t link_direct(struct link *l, const pmix_data_array_t *directives);
+/* The directives that a value is; NULL: it is none.  An empty array of whatever type is none to
+ * follow. */
+const pmix_data_array_t *directives_of(const pmix_value_t *v);
 pmix_status_t link_go(struct link *l);           /* it is not to wait any longer (lib_event.c) */
 /* lib_tool.c: a spawn of a tool that has no server: start a launcher, which is its server from
  * then on.  As PMIx_Spawn; and as PMIx_Spawn_nb, by the callback thread. */

@@ -38,12 +38,21 @@ static bool is_trusted(int fd, pid_t *pid)
     return who.uid == geteuid() || who.uid == 0;
 }
 
-pmix_status_t link_direct(struct link *l, const pmix_info_t *infos, size_t n)
+const pmix_data_array_t *directives_of(const pmix_value_t *v)
 {
+    const pmix_data_array_t *a = v->type == PMIX_DATA_ARRAY ? v->data.darray : NULL;
+
+    return a && (!a->size || (a->type == PMIX_INFO && a->array)) ? a : NULL;
+}
+
+pmix_status_t link_direct(struct link *l, const pmix_data_array_t *directives)
+{
+    static const pmix_info_t none = { .key = "" };
     struct op op;
 
     op_start_on(&op, &directives_ask, l);
-    op_array(&op, "infos", PMIX_INFO, infos, n);
+    op_array(&op, "infos", PMIX_INFO, directives->size ? directives->array : &none,
+             directives->size);
     return op_do(&op);
 }
 
@@ -63,15 +72,14 @@ static bool kept_directives(pmix_value_t *to)
 
 pmix_status_t link_direct_kept(struct link *l)
 {
-    pmix_status_t status = PMIX_SUCCESS;
     pmix_value_t v = PMIX_VALUE_STATIC_INIT;
+    const pmix_data_array_t *directives;
+    pmix_status_t status;
 
     if (!kept_directives(&v))
         return PMIX_SUCCESS;
-    if (v.type != PMIX_DATA_ARRAY || !v.data.darray || v.data.darray->type != PMIX_INFO)
-        status = PMIX_ERR_TYPE_MISMATCH;
-    else
-        status = link_direct(l, v.data.darray->array, v.data.darray->size);
+    directives = directives_of(&v);
+    status = directives ? link_direct(l, directives) : PMIX_ERR_TYPE_MISMATCH;
     PMIX_VALUE_DESTRUCT(&v);
     return status == PMIX_ERR_INVALID_OPERATION || status == PMIX_ERR_NOT_SUPPORTED ? PMIX_SUCCESS
                                                                                     : status;

@@ -19,10 +19,13 @@ static pmix_status_t expect_call(const pmix_value_t *directives, const pmix_app_
                                  pmix_app_t *copy)
 {
     char uri[RUNDIR_PATH + 8];
-    pmix_status_t status = listen_uri(uri, sizeof uri);
+    pmix_status_t status = directives_of(directives) ? listen_uri(uri, sizeof uri)
+                                                     : PMIX_ERR_TYPE_MISMATCH;
 
     *copy = *app;
     copy->env = app->env ? PMIx_Argv_copy(app->env) : NULL;
+    if (status == PMIX_SUCCESS && app->env && !copy->env)
+        status = PMIX_ERR_NOMEM;
     if (status == PMIX_SUCCESS)
         status = PMIx_Setenv(PMIX_LAUNCHER_RNDZ_URI, uri, false, &copy->env);
     if (status == PMIX_ERR_EXISTS)       /* the caller has seen to it */
@@ -39,15 +42,18 @@ static struct op *spawn(const pmix_info_t *infos, size_t ninfo, const pmix_app_t
     bool calls = v && apps && napps == 1 && tool_is_launcher(infos, ninfo);
     struct op *op = op_new(&spawn_ask);
     pmix_app_t copy = { .env = NULL };
+    const pmix_app_t *sent = apps;
 
     if (!op)
         return NULL;
     if (op->status == PMIX_SUCCESS && (!apps || !napps))
         op->status = PMIX_ERR_BAD_PARAM;
-    if (op->status == PMIX_SUCCESS && calls && !op->link->resident)
+    if (op->status == PMIX_SUCCESS && calls && !op->link->resident) {
         op->status = expect_call(v, apps, &copy);
+        sent = &copy;
+    }
     op_array(op, "infos", PMIX_INFO, infos, ninfo);
-    op_array(op, "apps", PMIX_APP, copy.cmd ? &copy : apps, napps);
+    op_array(op, "apps", PMIX_APP, sent, napps);
     PMIx_Argv_free(copy.env);
     return op;
 }
@@ -58,9 +64,9 @@ static void copy_nspace(const struct op *op, pmix_nspace_t nspace)
 }
 
 /* A tool without a server, or whose server runs no job, with something to start. */
-static bool is_alone(const struct op *op)
+static bool is_alone(const struct op *op, const pmix_app_t *apps, size_t napps)
 {
-    if (!op)
+    if (!op || !apps || !napps)
         return false;
     return op->link ? op->link->resident && op->status == PMIX_SUCCESS
                     : op->status == PMIX_ERR_UNREACH;
@@ -70,7 +76,7 @@ pmix_status_t PMIx_Spawn(const pmix_info_t job_info[], size_t ninfo, const pmix_
                          size_t napps, pmix_nspace_t nspace)
 {
     struct op *op = spawn(job_info, ninfo, apps, napps);
-    bool alone = is_alone(op);
+    bool alone = is_alone(op, apps, napps);
     pmix_status_t status = !op ? PMIX_ERR_NOMEM : alone ? PMIX_SUCCESS : op_run(op);
 
     if (op && nspace)
@@ -96,7 +102,7 @@ pmix_status_t PMIx_Spawn_nb(const pmix_info_t job_info[], size_t ninfo, const pm
     if (!cbfunc)
         return PMIX_ERR_BAD_PARAM;
     op = spawn(job_info, ninfo, apps, napps);
-    if (is_alone(op) && apps && napps) {
+    if (is_alone(op, apps, napps)) {
         op_free(op);
         return tool_post_launcher(job_info, ninfo, apps, napps, cbfunc, cbdata);
     }

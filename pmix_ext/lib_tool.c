@@ -273,11 +273,11 @@ static struct link *start_own(const pmix_info_t *infos, size_t ninfo, const pmix
                               size_t napps, pmix_status_t *status, struct err *e)
 {
     const pmix_value_t *v = attr_find(infos, ninfo, PMIX_LAUNCH_DIRECTIVES);
-    const pmix_data_array_t *dirs = v && v->type == PMIX_DATA_ARRAY ? v->data.darray : NULL;
+    const pmix_data_array_t *dirs = v ? directives_of(v) : NULL;
     struct find_program p = { .uri = v != NULL };
     struct link *l;
 
-    if (v && (!dirs || dirs->type != PMIX_INFO)) {
+    if (v && !dirs) {
         err_set(e, ERR_INVALID_VAL, "%s is no array of PMIX_INFO", PMIX_LAUNCH_DIRECTIVES);
         *status = PMIX_ERR_TYPE_MISMATCH;
         return NULL;
@@ -289,7 +289,7 @@ static struct link *start_own(const pmix_info_t *infos, size_t ninfo, const pmix
         return NULL;
     l = p.uri ? await_call(p.pid, status, e) : open_new(&p.f, status, e);
     if (l && *status == PMIX_SUCCESS && dirs)
-        *status = link_direct(l, dirs->array, dirs->size);
+        *status = link_direct(l, dirs);
     return l;
 }
 
@@ -336,7 +336,7 @@ static struct link *start_held(const pmix_info_t *holds, size_t n, const pmix_in
     if (*status == PMIX_SUCCESS)
         l = await_call(p.pid, status, e);
     if (l && *status == PMIX_SUCCESS)
-        *status = link_direct(l, holds, n);
+        *status = link_direct(l, &(pmix_data_array_t){ PMIX_INFO, n, (void *)(uintptr_t)holds });
     if (l && *status == PMIX_SUCCESS)
         *status = link_go(l);
     if (!l || *status == PMIX_SUCCESS)

@@ -204,6 +204,22 @@ bool rundir_find(char *path, size_t size)
     return has_socket(RUNDIR_SYSTEM, path, size);
 }
 
+/* Why nobody listens there. */
+static const char *refused(const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) < 0)
+        return "no server runs there any more";
+    switch (st.st_mode & S_IFMT) {
+    case S_IFSOCK: return "no server runs there any more";
+    case S_IFDIR:  return "it is a directory, no socket";
+    case S_IFIFO:  return "it is a FIFO, no socket";
+    case S_IFREG:  return "it is a file, no socket";
+    default:       return "it is no socket";
+    }
+}
+
 static int connect_to(const char *path, bool told, struct err *e)
 {
     struct sockaddr_un to = { .sun_family = AF_UNIX };
@@ -221,7 +237,7 @@ static int connect_to(const char *path, bool told, struct err *e)
     if (connect(fd, (struct sockaddr *)&to, sizeof to) < 0) {
         err_set(e, ERR_OTHER, "%.108s: %s", path,
                 errno == EAGAIN ? "it is too busy" :
-                errno == ECONNREFUSED ? "no server runs there any more" : strerror(errno));
+                errno == ECONNREFUSED ? refused(path) : strerror(errno));
         close(fd);
         return -1;
     }

@@ -76,6 +76,8 @@ struct tied;
 TAILQ_HEAD(ties, tied);
 struct ending;
 TAILQ_HEAD(endings, ending);
+struct awaited;
+TAILQ_HEAD(awaiteds, awaited);
 TAILQ_HEAD(allocs, alloc);
 
 struct ext_job {                         /* what the layer knows of a job */
@@ -113,6 +115,7 @@ struct ext {
     struct plans       plans;            /* owned: daemons for a job that is to be started */
     struct ties        tied;             /* owned: jobs that end with their tool */
     struct endings     endings;          /* owned: requests that wait for ends */
+    struct awaiteds    awaited;          /* borrowed: of those three, what requests wait for */
     struct allocs      allocs;           /* owned: asked for by pmix-alloc */
     size_t             nallocs;
     struct sched_calls sched_calls;      /* under way; theirs who wait */
@@ -184,12 +187,21 @@ void ext_finish(struct waiters *w, pmix_status_t status, const struct err *e);
 /* Forget that they wait: what the list lies in is about to go. */
 void ext_abandon(struct waiters *w);
 
+/* What requests wait for, and what goes when the connections of all of them have: by `free`, which
+ * ends it. */
+struct awaited {
+    TAILQ_ENTRY(awaited) in_ext;
+    struct ext    *ext;                  /* borrowed */
+    struct waiters waiters;
+    void         (*free)(struct awaited *a);
+};
+void awaited_begin(struct awaited *a, struct ext *x, void (*free)(struct awaited *a));
+void awaited_end(struct awaited *a);     /* who waits does so no more */
+
 /* What happens elsewhere, for each part of the layer. */
 void debug_forget(const struct session *s);
-void data_conn_gone(struct ext *x);
 void data_rank_ended(struct ext *x, struct job *j, int rank);
 void data_job_gone(struct ext *x, struct job *j);
-void fences_conn_gone(struct ext *x);
 void fences_rank_ended(struct ext *x, struct job *j, int rank);
 void fences_job_gone(struct ext *x, struct job *j);
 void own_names_clear(struct session *s);
@@ -218,7 +230,6 @@ enum outcome ends_await(struct request *rq, const pmix_proc_t *procs, size_t n, 
                         struct err *e);
 /* A rank, or (-1) a job with all of them, has ended. */
 void ends_told(struct ext *x, const char *job, int rank);
-void ends_conn_gone(struct ext *x);
 void ends_clear(struct ext *x);
 
 /* serve_alloc.c: whether there is a scheduler to ask. */

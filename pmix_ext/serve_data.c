@@ -31,9 +31,8 @@ struct getting {                         /* what somebody wants */
 
 struct get_wait {
     TAILQ_ENTRY(get_wait) in_ext;
-    struct ext    *ext;
+    struct awaited awaited;
     struct getting want;                 /* its key is owned */
-    struct waiters waiters;
     struct after   timer;
 };
 
@@ -262,10 +261,15 @@ static bool settle(struct ext *x, struct request *rq, const struct getting *g, e
 static void wait_free(struct get_wait *w)
 {
     after_stop(&w->timer);
-    ext_abandon(&w->waiters);
-    TAILQ_REMOVE(&w->ext->gets, w, in_ext);
+    awaited_end(&w->awaited);
+    TAILQ_REMOVE(&w->awaited.ext->gets, w, in_ext);
     free((char *)w->want.key);
     free(w);
+}
+
+static void nobody_waits(struct awaited *a)
+{
+    wait_free((struct get_wait *)((char *)a - offsetof(struct get_wait, awaited)));
 }
 
 static void refuse(struct get_wait *w, pmix_status_t status, const char *why)
@@ -273,7 +277,7 @@ static void refuse(struct get_wait *w, pmix_status_t status, const char *why)
     struct err e;
 
     err_set(&e, ERR_OTHER, "%.64s: %s", w->want.key, why);
-    ext_finish(&w->waiters, status, &e);
+    ext_finish(&w->awaited.waiters, status, &e);
     wait_free(w);
 }
 
@@ -293,17 +297,16 @@ static enum outcome wait_for(struct request *rq, const struct getting *g, struct
         free(key);
         return ext_fail(rq, e, PMIX_ERR_NOMEM, "no memory to wait for a value");
     }
-    w->ext = x;
     w->want = *g;
     w->want.key = key;
     w->want.host = NULL;                 /* what is waited for is no reserved key's */
-    waiters_init(&w->waiters);
+    awaited_begin(&w->awaited, x, nobody_waits);
     TAILQ_INSERT_TAIL(&x->gets, w, in_ext);
     if (g->timeout && !after_start(&w->timer, x, g->timeout, time_out, w)) {
         wait_free(w);
         return ext_fail(rq, e, PMIX_ERR_NOT_SUPPORTED, "there are no time-outs here");
     }
-    if (request_park(rq, &w->waiters, e))
+    if (request_park(rq, &w->awaited.waiters, e))
         return PARKED;
     wait_free(w);
     return ext_refuse(rq, PMIX_ERR_OUT_OF_RESOURCE);
@@ -478,7 +481,7 @@ static void wake(struct ext *x, struct job *j, int rank)
     struct get_wait *w, *next;
 
     for (w = TAILQ_FIRST(&x->gets); w; w = next) {
-        struct request *rq = ext_waiting(&w->waiters);
+        struct request *rq = ext_waiting(&w->awaited.waiters);
         const struct getting *g = &w->want;
 
         next = TAILQ_NEXT(w, in_ext);
@@ -490,17 +493,6 @@ static void wake(struct ext *x, struct job *j, int rank)
 void data_rank_ended(struct ext *x, struct job *j, int rank)
 {
     wake(x, j, rank);
-}
-
-void data_conn_gone(struct ext *x)
-{
-    struct get_wait *w, *next;
-
-    for (w = TAILQ_FIRST(&x->gets); w; w = next) {
-        next = TAILQ_NEXT(w, in_ext);
-        if (!ext_waiting(&w->waiters))
-            wait_free(w);
-    }
 }
 
 void data_job_gone(struct ext *x, struct job *j)

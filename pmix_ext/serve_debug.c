@@ -93,9 +93,9 @@ static pmix_status_t find_directives(const struct infos *infos, struct infos *ou
     *out = (struct infos){ 0 };
     if (!info)
         return PMIX_SUCCESS;
-    if (!a || a->type != PMIX_INFO)
+    if (!a || (a->size && a->type != PMIX_INFO))
         return no_infos(e);
-    *out = (struct infos){ a->array, a->size };
+    *out = (struct infos){ a->size ? a->array : NULL, a->size };
     return PMIX_SUCCESS;
 }
 

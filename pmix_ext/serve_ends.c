@@ -7,8 +7,7 @@
 
 struct ending {
     TAILQ_ENTRY(ending) in_ext;
-    struct ext    *ext;                  /* borrowed */
-    struct waiters waiter;               /* the request; empty: it was dropped */
+    struct awaited awaited;
     pmix_proc_t   *procs;                /* owned: those that have not ended */
     size_t         n;
     struct after   limit;
@@ -16,11 +15,16 @@ struct ending {
 
 static void ending_free(struct ending *w)
 {
-    ext_abandon(&w->waiter);
     after_stop(&w->limit);
-    TAILQ_REMOVE(&w->ext->endings, w, in_ext);
+    awaited_end(&w->awaited);
+    TAILQ_REMOVE(&w->awaited.ext->endings, w, in_ext);
     free(w->procs);
     free(w);
+}
+
+static void nobody_waits(struct awaited *a)
+{
+    ending_free((struct ending *)((char *)a - offsetof(struct ending, awaited)));
 }
 
 static void too_late(void *who)
@@ -29,7 +33,7 @@ static void too_late(void *who)
     struct err e = { 0 };
 
     err_set(&e, ERR_OTHER, "%zu of those that are to end have not in time", w->n);
-    ext_finish(&w->waiter, PMIX_ERR_TIMEOUT, &e);
+    ext_finish(&w->awaited.waiters, PMIX_ERR_TIMEOUT, &e);
     ending_free(w);
 }
 
@@ -48,12 +52,11 @@ enum outcome ends_await(struct request *rq, const pmix_proc_t *procs, size_t n, 
         free(w);
         return ext_fail(rq, e, PMIX_ERR_NOMEM, "no memory to wait for %zu ends", n);
     }
-    w->ext = x;
     w->n = n;
     memcpy(w->procs, procs, n * sizeof *w->procs);
-    waiters_init(&w->waiter);
+    awaited_begin(&w->awaited, x, nobody_waits);
     TAILQ_INSERT_TAIL(&x->endings, w, in_ext);
-    if (request_park(rq, &w->waiter, e)) {
+    if (request_park(rq, &w->awaited.waiters, e)) {
         if (seconds > 0)
             after_start(&w->limit, x, seconds, too_late, w);
         return PARKED;
@@ -87,23 +90,12 @@ void ends_told(struct ext *x, const char *job, int rank)
 
     while (w)
         if (take_away(w, job, rank)) {
-            ext_finish(&w->waiter, PMIX_SUCCESS, NULL);
+            ext_finish(&w->awaited.waiters, PMIX_SUCCESS, NULL);
             ending_free(w);
             w = TAILQ_FIRST(&x->endings);
         } else {
             w = TAILQ_NEXT(w, in_ext);
         }
-}
-
-void ends_conn_gone(struct ext *x)
-{
-    struct ending *w, *next;
-
-    for (w = TAILQ_FIRST(&x->endings); w; w = next) {
-        next = TAILQ_NEXT(w, in_ext);
-        if (!ext_waiting(&w->waiter))
-            ending_free(w);
-    }
 }
 
 void ends_clear(struct ext *x)

@@ -23,11 +23,10 @@ struct part {                            /* ranks of one job */
 
 struct gathering {
     TAILQ_ENTRY(gathering) in_ext;
-    struct ext    *ext;
+    struct awaited awaited;
     struct part   *parts;                /* owned; in order of their jobs' numbers */
     size_t         nparts;
     long long      left;                 /* ranks that have not entered */
-    struct waiters waiters;
     struct after   timer;
 };
 
@@ -184,16 +183,21 @@ static bool *mark_of(struct gathering *g, const struct job *j, int rank)
 static void gathering_free(struct gathering *g)
 {
     after_stop(&g->timer);
-    ext_abandon(&g->waiters);
-    TAILQ_REMOVE(&g->ext->gatherings, g, in_ext);
+    awaited_end(&g->awaited);
+    TAILQ_REMOVE(&g->awaited.ext->gatherings, g, in_ext);
     clear_parts(g->parts, g->nparts);
     free(g);
+}
+
+static void nobody_waits(struct awaited *a)
+{
+    gathering_free((struct gathering *)((char *)a - offsetof(struct gathering, awaited)));
 }
 
 /* All that wait hear the same. */
 static void end(struct gathering *g, pmix_status_t status, const struct err *why)
 {
-    ext_finish(&g->waiters, status, why);
+    ext_finish(&g->awaited.waiters, status, why);
     gathering_free(g);
 }
 
@@ -221,11 +225,10 @@ static struct gathering *gathering_new(struct ext *x, struct gathering *from)
 
     if (!g)
         return NULL;
-    g->ext = x;
     g->parts = from->parts;
     g->nparts = from->nparts;
     *from = (struct gathering){ 0 };
-    waiters_init(&g->waiters);
+    awaited_begin(&g->awaited, x, nobody_waits);
     TAILQ_INSERT_TAIL(&x->gatherings, g, in_ext);
     for (size_t i = 0; i < g->nparts; i++) {
         struct part *p = &g->parts[i];
@@ -306,8 +309,8 @@ static enum outcome enter(struct request *rq, struct gathering *set, int rank, i
 
     if (!g)
         return ext_refuse(rq, no_memory(e));
-    if (!request_park(rq, &g->waiters, e)) {
-        if (!ext_waiting(&g->waiters))
+    if (!request_park(rq, &g->awaited.waiters, e)) {
+        if (!ext_waiting(&g->awaited.waiters))
             gathering_free(g);
         return ext_refuse(rq, PMIX_ERR_OUT_OF_RESOURCE);
     }
@@ -395,17 +398,6 @@ void fences_job_gone(struct ext *x, struct job *j)
         next = TAILQ_NEXT(g, in_ext);
         if (part_of(g, j))
             end(g, PMIX_ERR_LOST_CONNECTION, &why);
-    }
-}
-
-void fences_conn_gone(struct ext *x)
-{
-    struct gathering *g, *next;
-
-    for (g = TAILQ_FIRST(&x->gatherings); g; g = next) {
-        next = TAILQ_NEXT(g, in_ext);
-        if (!ext_waiting(&g->waiters))
-            gathering_free(g);
     }
 }
 

@@ -41,7 +41,7 @@ size_t piece_length(const char *text, size_t len, size_t most)
 {
     if (len <= most)
         return len;
-    while (((unsigned char)text[most] & 0xc0) == 0x80)
+    for (int i = 0; i < 3 && ((unsigned char)text[most] & 0xc0) == 0x80; i++)
         most--;
     return most;
 }
@@ -80,6 +80,23 @@ static void free_cursor(void *cursor)
 
 static const struct parts_ops ops = { next_piece, free_cursor };
 
+static enum outcome out_of_memory(struct request *rq, struct err *e)
+{
+    return ext_fail(rq, e, PMIX_ERR_NOMEM, "no memory for a value");
+}
+
+/* By what v, which is taken, has; parked: the request is. */
+static enum outcome begin(struct request *rq, bool parked, struct long_value *v, struct err *e)
+{
+    struct parts *p;
+    enum outcome o = parked ? parts_take(rq, GET_PIECES_OUT, &ops, v, &p, e)
+                            : parts_new(rq, GET_PIECES_OUT, &ops, v, &p, e);
+
+    if (o == PARKED)
+        parts_go(p);
+    return o;
+}
+
 /* In a frame each ';' is doubled.  Without a thread id a reply has one frame, whatever
  * becomes of it. */
 bool value_is_long(const struct request *rq, const struct datum *d)
@@ -100,39 +117,27 @@ enum outcome reply_long(struct request *rq, bool parked, struct job *j, const ch
                         const struct datum *d, struct err *e)
 {
     struct long_value *v = calloc(1, sizeof *v);
-    struct parts *p;
-    enum outcome o;
 
     if (!v || !(v->key = strdup(key))) {
         free(v);
-        return ext_fail(rq, e, PMIX_ERR_NOMEM, "no memory for a value");
+        return out_of_memory(rq, e);
     }
     v->server = rq->conn->server;
     memcpy(v->nspace, j->id, sizeof v->nspace);
     v->rank = d->rank;
     v->serial = d->serial;
-    o = parked ? parts_take(rq, GET_PIECES_OUT, &ops, v, &p, e)
-               : parts_new(rq, GET_PIECES_OUT, &ops, v, &p, e);
-    if (o == PARKED)
-        parts_go(p);
-    return o;
+    return begin(rq, parked, v, e);
 }
 
 enum outcome reply_long_text(struct request *rq, const struct buf *text, struct err *e)
 {
     struct long_value *v = calloc(1, sizeof *v);
-    struct parts *p;
-    enum outcome o;
 
-    if (v)
-        buf_add(&v->made, buf_bytes(text), text->len);
-    if (!v || v->made.failed) {
-        if (v)
-            free_cursor(v);
-        return ext_fail(rq, e, PMIX_ERR_NOMEM, "no memory for a value");
-    }
-    o = parts_new(rq, GET_PIECES_OUT, &ops, v, &p, e);
-    if (o == PARKED)
-        parts_go(p);
-    return o;
+    if (!v)
+        return out_of_memory(rq, e);
+    buf_add(&v->made, buf_bytes(text), text->len);
+    if (!v->made.failed)
+        return begin(rq, false, v, e);
+    free_cursor(v);
+    return out_of_memory(rq, e);
 }

@@ -2,6 +2,7 @@
 #include "pmix_ext/tool.h"
 
 #include "pmix_ext/lite_keys.h"
+#include "pmix_ext/reason.h"
 #include "pmix_ext/words.h"
 
 #include <limits.h>
@@ -47,6 +48,8 @@ static void add_flag(const struct tool *t, int id, const char *key, pmix_info_t 
 
 static int not_connected(const struct tool *t, pmix_status_t status)
 {
+    const char *why = reason_of(status);
+
     if (status == PMIX_ERR_RESOURCE_BUSY) {
         tool_fail(0, "several servers are here; choose one with --pid, --nspace or --uri:");
         servers_print(stderr);
@@ -63,7 +66,8 @@ static int not_connected(const struct tool *t, pmix_status_t status)
         return tool_fail(STATUS_NO_SERVER, "no server has job or name %s",
                          tool_value(t, OPT_SERVER));
     if (tool_has(t, OPT_URI))
-        return tool_fail(STATUS_NO_SERVER, "no server at %s", tool_value(t, OPT_URI));
+        return tool_fail(STATUS_NO_SERVER, "no server at %s%s%s", tool_value(t, OPT_URI),
+                         *why ? ": " : "", why);
     if (tool_has(t, OPT_SYSTEM))
         return tool_fail(STATUS_NO_SERVER, "there is no system server here");
     return tool_fail(STATUS_NO_SERVER, "there is no server here; is a job running?");

@@ -10,22 +10,14 @@
  * What is to be done on the nodes the daemons do; both halves talk to each other by events. */
 #include "pmix_ext_daemon.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/ptrace.h>
-#include <sys/uio.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
-#if defined __aarch64__
-#define PC(regs) (regs).pc, (regs).sp
-#else
-#define PC(regs) (regs).rip, (regs).rsp
-#endif
 #define TEXT "debugger.text"             /* an info of both */
 enum { COMMAND = PMIX_EXTERNAL_ERR_BASE - 1, REPORT = PMIX_EXTERNAL_ERR_BASE - 2 };
 
@@ -35,6 +27,19 @@ static void check(const char *what, pmix_status_t status)
         return;
     fprintf(stderr, "debugger: %s: %s\n", what, PMIx_Error_string(status));
     exit(1);
+}
+
+/* Of the user's words. */
+static int number(const char *word)
+{
+    char *end;
+    long n = strtol(word, &end, 10);
+
+    if (*end || n < 1 || n != (int)n) {
+        fprintf(stderr, "debugger: '%s': a number from 1 on is wanted\n", word);
+        exit(1);
+    }
+    return (int)n;
 }
 
 /* --- events: handlers run on the library's thread, and only put them in a pipe --- */
@@ -101,29 +106,29 @@ static void ask(const char *key, const char *nspace, pmix_info_t **results)
 /* --- the daemon --------------------------------------------------------- */
 
 /* Stopped for a moment, without a signal: one that was stopped stays so. */
-static int read_registers(pid_t pid, struct user_regs_struct *regs)
+static int read_registers(pid_t pid, struct __ptrace_syscall_info *regs)
 {
-    struct iovec all = { regs, sizeof *regs };
     int tries = 0, status, rc;
 
     while ((rc = (int)ptrace(PTRACE_SEIZE, pid, 0, 0)) < 0 && errno == EPERM && tries++ < 1000)
         usleep(5000);                    /* another tool has it just now */
     if (rc < 0 || ptrace(PTRACE_INTERRUPT, pid, 0, 0) < 0 || waitpid(pid, &status, __WALL) < 0)
         return -1;
-    rc = (int)ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &all);
+    rc = (int)ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof *regs, regs);
     ptrace(PTRACE_DETACH, pid, 0, status >> 16 == PTRACE_EVENT_STOP ? 0 : WSTOPSIG(status));
     return rc;
 }
 
 static void look(const pmix_proc_info_t *p, FILE *out)
 {
-    struct user_regs_struct regs;
+    struct __ptrace_syscall_info regs;
 
     fprintf(out, "rank %u on %s, pid %d: ", p->proc.rank, p->hostname, (int)p->pid);
     if (read_registers(p->pid, &regs) < 0)
         fprintf(out, "%s\n", strerror(errno));
     else
-        fprintf(out, "pc 0x%llx, sp 0x%llx\n", PC(regs));
+        fprintf(out, "pc 0x%llx, sp 0x%llx\n", (unsigned long long)regs.instruction_pointer,
+                (unsigned long long)regs.stack_pointer);
 }
 
 /* Every daemon answers every command, and be it by nothing. */
@@ -168,30 +173,24 @@ static int exit_code;
 
 static void spawn(char **argv, int n, pmix_info_t *infos, size_t ninfos, pmix_proc_t *job)
 {
+    pmix_app_t app = { .cmd = argv[0], .argv = argv, .maxprocs = n };
     pmix_nspace_t nspace;
-    pmix_app_t *app;
 
-    PMIX_APP_CREATE(app, 1);
-    app->cmd = strdup(argv[0]);
-    PMIX_ARGV_COPY(app->argv, argv);
-    app->maxprocs = n;
-    check(argv[0], PMIx_Spawn(infos, ninfos, app, 1, nspace));
-    PMIX_APP_FREE(app, 1);
+    check(argv[0], PMIx_Spawn(infos, ninfos, &app, 1, nspace));
     PMIX_LOAD_PROCID(job, nspace, PMIX_RANK_WILDCARD);
 }
 
 /* One on each node of the target: how many these are. */
 static size_t start_daemons(void)
 {
-    char self[4096] = "";
-    char *argv[] = { self, (char *)"--daemon", NULL };
+    char *argv[] = { realpath("/proc/self/exe", NULL), (char *)"--daemon", NULL };
     pmix_info_t infos[2], *results;
     size_t n;
 
-    check("/proc/self/exe", readlink("/proc/self/exe", self, sizeof self - 1) < 0 ? PMIX_ERROR : 0);
     PMIX_INFO_LOAD(&infos[0], PMIX_DEBUGGER_DAEMONS, NULL, PMIX_BOOL);
     PMIX_INFO_LOAD(&infos[1], PMIX_DEBUG_TARGET, &target, PMIX_PROC);
     spawn(argv, 1, infos, 2, &daemons);
+    free(argv[0]);
     ask(PMIX_QUERY_PROC_TABLE, daemons.nspace, &results);
     n = results->value.data.darray->size;
     PMIX_INFO_FREE(results, 1);
@@ -277,21 +276,22 @@ int main(int argc, char **argv)
     if (!strcmp(argv[1], "--daemon"))
         return be_daemon();
     PMIX_INFO_LOAD(&hold, PMIX_DEBUG_STOP_ON_EXEC, NULL, PMIX_BOOL);
-    begin(direct ? 0 : attach ? atoi(argv[2]) : start_launcher(argv + 1), !attach);
+    begin(direct ? 0 : attach ? number(argv[2]) : start_launcher(argv + 1), !attach);
     if (direct)
-        spawn(argv + 3, atoi(argv[2]), &hold, 1, &target);
+        spawn(argv + 3, number(argv[2]), &hold, 1, &target);
     listen_to(codes, 4);
     if (attach) {
         ask(PMIX_QUERY_NAMESPACES, NULL, &jobs);         /* the first is the launcher's own */
-        PMIX_LOAD_PROCID(&target, strtok(jobs->value.data.string, ","), PMIX_RANK_WILDCARD);
+        jobs->value.data.string[strcspn(jobs->value.data.string, ",")] = '\0';
+        PMIX_LOAD_PROCID(&target, jobs->value.data.string, PMIX_RANK_WILDCARD);
     } else if (!direct) {
         let_launch(&hold);
     }
     if (!attach && !await(NULL, PMIX_READY_FOR_DEBUG, 1))
         return exit_code ? exit_code : 1;
     n = start_daemons();
-    while (alive && fgets(line, sizeof line, stdin) && strcmp(line, "quit\n"))
-        alive = await(strtok(line, "\n"), REPORT, n);
+    while (alive && scanf("%79s", line) == 1 && strcmp(line, "quit"))
+        alive = await(line, REPORT, n);
     if (alive && (attach || await("go", REPORT, n)) && await("quit", REPORT, n) && !attach)
         await(NULL, PMIX_EVENT_JOB_END, SIZE_MAX);
     PMIx_tool_finalize();

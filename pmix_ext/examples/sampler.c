@@ -34,6 +34,19 @@ static void check(const char *what, pmix_status_t status)
     exit(1);
 }
 
+/* Of the user's words. */
+static int number(const char *word)
+{
+    char *end;
+    long n = strtol(word, &end, 10);
+
+    if (*end || n < 1 || n != (int)n) {
+        fprintf(stderr, "sampler: '%s': a number from 1 on is wanted\n", word);
+        exit(1);
+    }
+    return (int)n;
+}
+
 static void *need(void *memory)
 {
     check("memory", memory ? PMIX_SUCCESS : PMIX_ERR_NOMEM);
@@ -78,7 +91,7 @@ static void print_ranks(char *const *v, size_t n)
     int *ranks = need(calloc(n, sizeof *ranks)), first, last;
 
     for (size_t i = 0; i < n; i++)
-        ranks[i] = atoi(v[i]);
+        ranks[i] = (int)strtol(v[i], NULL, 10);
     qsort(ranks, n, sizeof *ranks, by_number);
     for (size_t i = 0; i < n; putchar(i < n ? ',' : ' ')) {
         for (first = last = ranks[i]; i < n && ranks[i] <= last + 1; i++)
@@ -173,7 +186,7 @@ static void take(const struct pmix_daemon *d, const char *host)
 static void merge(struct pmix_daemon *d)
 {
     pmix_byte_object_t *all = NULL;
-    char *text = NULL, *rest;
+    char *text = NULL;
     size_t size;
     FILE *out = need(open_memstream(&text, &size));
 
@@ -182,8 +195,8 @@ static void merge(struct pmix_daemon *d)
     fclose(out);
     check("gather", pmix_daemon_gather(d, 0, text, size + 1, &all));
     for (uint32_t i = 1; all && i < d->size; i++)
-        for (char *at = strtok_r(all[i].bytes, "\n", &rest); at; at = strtok_r(NULL, "\n", &rest))
-            add(need(strdup(at)));
+        for (char *at = all[i].bytes, *end; (end = strchr(at, '\n')); at = end + 1)
+            add(need(strndup(at, (size_t)(end - at))));
     PMIX_BYTE_OBJECT_FREE(all, all ? d->size : 0);
     free(text);
 }
@@ -235,18 +248,15 @@ static void start_daemons(const char *samples, pmix_proc_t *target, pmix_proc_t 
     const char *words[] = { "sampler", "--daemon", samples, NULL };
     pmix_info_t infos[4];
     pmix_nspace_t nspace;
-    pmix_app_t *app;
+    pmix_app_t app = { .cmd = need(realpath("/proc/self/exe", NULL)),
+                       .argv = (char **)(uintptr_t)words, .maxprocs = 1 };
 
     PMIX_INFO_LOAD(&infos[0], PMIX_DEBUGGER_DAEMONS, NULL, PMIX_BOOL);
     PMIX_INFO_LOAD(&infos[1], PMIX_DEBUG_TARGET, target, PMIX_PROC);
     PMIX_INFO_LOAD(&infos[2], PMIX_FWD_STDOUT, NULL, PMIX_BOOL);
     PMIX_INFO_LOAD(&infos[3], PMIX_FWD_STDERR, NULL, PMIX_BOOL);
-    PMIX_APP_CREATE(app, 1);
-    app->cmd = realpath("/proc/self/exe", NULL);
-    PMIX_ARGV_COPY(app->argv, (char **)(uintptr_t)words);
-    app->maxprocs = 1;
-    check("the daemons", PMIx_Spawn(infos, 4, app, 1, nspace));
-    PMIX_APP_FREE(app, 1);
+    check("the daemons", PMIx_Spawn(infos, 4, &app, 1, nspace));
+    free(app.cmd);
     PMIX_LOAD_PROCID(daemons, nspace, PMIX_RANK_WILDCARD);
 }
 
@@ -254,19 +264,23 @@ int main(int argc, char **argv)
 {
     pmix_status_t end = PMIX_EVENT_JOB_END, lost = PMIX_ERR_LOST_CONNECTION;
     const char *samples = argc > 2 ? argv[2] : "1";
-    pid_t pid = argc > 1 ? atoi(argv[1]) : 0;
+    pid_t pid;
     pmix_proc_t me, target, daemons;
     pmix_info_t info, *jobs;
+    char *name;
 
     if (argc == 3 && !strcmp(argv[1], "--daemon"))
-        return be_daemon(atoi(samples));
-    check("PID [SAMPLES]", pid < 1 || atoi(samples) < 1 ? PMIX_ERR_BAD_PARAM : PMIX_SUCCESS);
+        return be_daemon(number(samples));
+    check("PID [SAMPLES]", argc < 2 || argc > 3 ? PMIX_ERR_BAD_PARAM : PMIX_SUCCESS);
+    pid = number(argv[1]);
+    number(samples);                     /* which the daemons will need */
     PMIX_INFO_LOAD(&info, PMIX_SERVER_PIDINFO, &pid, PMIX_PID);
     check("the launcher", PMIx_tool_init(&me, &info, 1));
     PMIx_Register_event_handler(&lost, 1, NULL, 0, on_end, NULL, NULL);
     /* Its own job is the first. */
-    PMIX_LOAD_PROCID(&target, strtok(ask(PMIX_QUERY_NAMESPACES, NULL, 0, &jobs)->data.string, ","),
-                     PMIX_RANK_WILDCARD);
+    name = ask(PMIX_QUERY_NAMESPACES, NULL, 0, &jobs)->data.string;
+    name[strcspn(name, ",")] = '\0';
+    PMIX_LOAD_PROCID(&target, name, PMIX_RANK_WILDCARD);
     start_daemons(samples, &target, &daemons);
     PMIX_INFO_LOAD(&info, PMIX_EVENT_AFFECTED_PROC, &daemons, PMIX_PROC);
     PMIx_Register_event_handler(&end, 1, &info, 1, on_end, NULL, NULL);

@@ -209,26 +209,32 @@ static void start_by_system(const char *name, const char *value)
     free(text);
 }
 
+static void spawn_words(int n, const pmix_info_t *infos, size_t ninfo, pmix_nspace_t nspace)
+{
+    pmix_app_t *app;
+
+    PMIX_APP_CREATE(app, 1);
+    app->cmd = strdup(words[0]);
+    PMIX_ARGV_COPY(app->argv, words);
+    app->maxprocs = n;
+    if (variable)
+        must("PMIx_Argv_append_nosize", PMIx_Argv_append_nosize(&app->env, variable));
+    must("PMIx_Spawn", PMIx_Spawn(infos, ninfo, app, 1, nspace));
+    PMIX_APP_FREE(app, 1);
+}
+
 static void start_by_spawn(const char *attribute)
 {
     pmix_data_array_t dirs = PMIX_DATA_ARRAY_STATIC_INIT;
     pmix_nspace_t nspace;
     pmix_info_t info[2];
-    pmix_app_t *app;
 
     make_directives(&dirs);
-    PMIX_APP_CREATE(app, 1);
-    app->cmd = strdup(words[0]);
-    PMIX_ARGV_COPY(app->argv, words);
-    app->maxprocs = 1;
-    if (variable)
-        must("PMIx_Argv_append_nosize", PMIx_Argv_append_nosize(&app->env, variable));
     PMIX_INFO_LOAD(&info[0], attribute, NULL, PMIX_BOOL);
     PMIX_INFO_LOAD(&info[1], PMIX_LAUNCH_DIRECTIVES, &dirs, PMIX_DATA_ARRAY);
-    must("PMIx_Spawn", PMIx_Spawn(info, 2, app, 1, nspace));
+    spawn_words(1, info, 2, nspace);
     PMIX_INFO_DESTRUCT(&info[1]);
     PMIX_DATA_ARRAY_DESTRUCT(&dirs);
-    PMIX_APP_FREE(app, 1);
 }
 
 /* Where no launcher runs, the library starts one. */
@@ -236,16 +242,10 @@ static void start_direct(void)
 {
     pmix_data_array_t dirs = PMIX_DATA_ARRAY_STATIC_INIT;
     pmix_nspace_t nspace;
-    pmix_app_t *app;
 
     make_directives(&dirs);
-    PMIX_APP_CREATE(app, 1);
-    app->cmd = strdup(words[0]);
-    PMIX_ARGV_COPY(app->argv, words);
-    app->maxprocs = 2;
-    must("PMIx_Spawn", PMIx_Spawn(dirs.array, dirs.size, app, 1, nspace));
+    spawn_words(2, dirs.array, dirs.size, nspace);
     PMIX_DATA_ARRAY_DESTRUCT(&dirs);
-    PMIX_APP_FREE(app, 1);
     say("spawned", nspace, "");
 }
 

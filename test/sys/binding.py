@@ -266,6 +266,17 @@ def crowd():
     same(r.err, b"", "nor where nobody is bound, on no terminal")
 
 
+@test("more cores for a rank than there are: one line, with --oversubscribe none")
+def fewer_cores():
+    n = len(CPUS) + 7
+    wanted = f"mpiexec_lite: {HOST}: processes are bound to %s instead of core:{n}: there are no more"
+    for words in ["-bind-to", f"core:{n}"], ["-cpus-per-proc", n]:
+        _, r = bound(*words, "-n", 1)
+        need(r.status == 0 and re.fullmatch(wanted % "[1-9][0-9]*", "\n".join(r.messages)), repr(r))
+        _, r = bound(*words, "-n", 1, "--oversubscribe")
+        same(r.err, b"", "not a word")
+
+
 @test("-nooversubscribe: refused beyond the processors, or slots of a list")
 def refuses():
     n = len(CPUS) + 1

@@ -174,6 +174,7 @@ def stopped(bed):
             (["-timeline", "/dev/null/x.svg"], None, "nothing can be written in /dev/null: Not a "),
             (["-stdin", "file:/no/such"], None, "-stdin: /no/such: No such file"),
             (["-provider", "/no/such"], None, "provider /no/such: No such file"),
+            (["-provider", "/etc/passwd"], None, "provider /etc/passwd: Permission denied"),
             (["-bind-to", "user:5000"], "node1", "processes cannot be bound: user:5000: none of "),
             (["-cpu-list", "5000"], "node0", "processes cannot be bound: -cpu-list: none of them")):
         a = check(bed, *words, *hosts, "true", status=1)

@@ -220,6 +220,15 @@ def ends():
     nothing_left(said.mark)
 
 
+@rows([(f"the example {words[0]} says which word was wrong: {' '.join(words[1:])}", words, bad) for words, bad in (
+    (["debugger", "-p", "12x"], "12x"), (["debugger", "-p", ""], ""), (["debugger", "-n", "0", "true"], "0"),
+    (["debugger", "-n", "99999999999", "true"], "99999999999"), (["sampler", "no"], "no"), (["sampler", "1", "-1"], "-1"))])
+def wrong_words(words, bad):
+    r = subprocess.run([example(words[0]), *words[1:]], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                       stderr=subprocess.PIPE, text=True, timeout=LIMIT, env=environment(new_mark(), {}))
+    same((r.returncode, r.stdout, r.stderr), (1, "", f"{words[0]}: '{bad}': a number from 1 on is wanted\n"), "what it says")
+
+
 @test("each of them has fewer than 300 lines, and nothing but public headers")
 def small():
     for name in ("debugger", "sampler"):

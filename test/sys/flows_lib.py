@@ -91,6 +91,15 @@ def indirect(how, options):
         same(lines[-1], "status 3", "the job's status is the launcher's")
 
 
+@rows([(f"R23-13: an empty array of directives is none to follow: {how}{' -d' if early else ''}", how, early)
+       for how in HOWS for early in ([], ["-d"]) if early or how in ("uri-spawn", "uri-alias")])
+def no_directives(how, early):
+    status, lines, err = flow(how, *early, words=ours("-n", "2", script("echo ran")))
+    same((status, err), (0, ""), f"status of {lines}")
+    same(of_tool(lines), ["met", "ready", "released", "end", "lost"], "steps")
+    same(lines.count("ran"), 2, "ranks")
+
+
 @rows([(f"T12: direct launch, table 3.2, {where}", hold, w) for where, hold, w in
        (("held at exec", "exec", lambda: [script("echo ran $A")]),
         ("held in init, unmodified MPICH ranks", "init", lambda: [prog("mpi_ranks")]))])

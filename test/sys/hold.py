@@ -245,6 +245,13 @@ def listed():
     job.finish()
 
 
+def held_here(ranks, state):
+    """The node's own server says the same, without the launcher."""
+    with Stopped(ranks.job.root()):
+        r = good(ranks[1].call("pmix-query", queries=[query("pmix.qry.lptable")]))
+    same([p["state"] for p in results(r)[0][2]], [state], "as its own server has it")
+
+
 @rows([(f"R23-24, R23-25: ranks wait at a place of their own, as they are told to, {w}", options)
        for w, options in (("one node", ["-n", 2]), ("two nodes", ["-launcher", "fork", "-hosts", "a,b", "-ppn", "1",
                                                                  "-n", 2]))])
@@ -265,8 +272,12 @@ def in_app(options):
     status, keys = heard(tool)
     same((status, keys["pmix.brkpnt"]), (READY, "app"), "what is told")
     same(states(tool, name), [IS_HELD] * 2, "and in the table")
+    if "-hosts" in options:
+        held_here(ranks, IS_HELD)
     act(ranks.job, "release")
     same(states(tool, name), [CONNECTED] * 2, "no more")
+    if "-hosts" in options:
+        held_here(ranks, CONNECTED)
     for rank in ranks:
         same(heard(rank)[0], RELEASE, "each of them hears it")
     same(ranks.finish().status, 0, "end")

@@ -267,6 +267,25 @@ def full_device():
     need("write to stdout: No space left on device" in r.messages[0], "message", repr(r))
 
 
+@test("a full device: what is printed instead of a job, and before one, is missed: 255")
+def full_answers():
+    for words in ["-h"], ["-explain", "true"], ["-check", "true"], ["-print-rank-map", CHORE, "args"]:
+        with open("/dev/full", "wb") as full:
+            r = run(*words, stdout=full)
+        same((r.status, r.messages), (255, ["mpiexec_lite: write to stdout: No space left on device"]),
+             f"end of {words}")
+
+
+@test("who has stopped reading what is printed instead of a job, or before one: SIGPIPE, silently")
+def unread_answers():
+    for words in ["-h"], ["-explain", "true"], ["-check", "true"], ["-print-rank-map", CHORE, "args"]:
+        r, w = os.pipe()
+        os.close(r)
+        end = run(*words, stdout=w)
+        os.close(w)
+        same((end.status, end.err), (128 + signal.SIGPIPE, b""), f"end of {words}")
+
+
 @test("a full disk below -outfile: one message with the file's name")
 def full_disk():
     disk = tmp() + "/disk"

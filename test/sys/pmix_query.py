@@ -131,20 +131,68 @@ def table_here(options):
     ranks = Ranks(*options, "-n", 8)
     name = ranks[0].nspace
     whole = answer(ranks[0], TABLE)
-    root = ranks.job.root()
-    os.kill(root, signal.SIGSTOP)
-    try:
+    with Stopped(ranks.job.root()):
         for r in list(ranks)[2:]:                    # of the other nodes
-            same(answer(r, LOCAL_TABLE), whole[r.rank // 2 * 2:r.rank // 2 * 2 + 2], "the same rows")
-            same(answer(r, LOCAL_TABLE, ns(name)), whole[r.rank // 2 * 2:r.rank // 2 * 2 + 2], "of a job by its name")
+            rows_ = whole[r.rank // 2 * 2:r.rank // 2 * 2 + 2]
+            same(answer(r, LOCAL_TABLE), rows_, "the same rows")
+            same(answer(r, LOCAL_TABLE, ns(name)), rows_, "of a job by its name")
+            two = good(r.call("pmix-query", queries=[
+                query(LOCAL_TABLE), query(LOCAL_TABLE, qualifiers=[
+                    ns(name), info("pmix.timeout", "INT", 1), info("pmix.qry.rfsh", "BOOL", True)])]))
+            same([(q, t) for q, _, t in results(two)], [(0, rows_), (1, rows_)], "of two queries")
         waits = ranks[7].send("pmix-query", queries=[query(TABLE)])
-    finally:
-        os.kill(root, signal.SIGCONT)
+        mixed = ranks[6].send("pmix-query", queries=[query(LOCAL_TABLE, "pmix.qry.ns")])
     same(len(results(good(ranks[7].reply(waits)))[0][2]), 8, "what is about others is asked of the launcher")
-    ranks[7].call("finalize")
-    ranks.end(7)
-    wait_for(lambda: [p["state"] for p in answer(ranks[6], LOCAL_TABLE)] == [CONNECTED, TERMINATED], "an end is told")
+    same([k for _, k, _ in results(good(ranks[6].reply(mixed)))], [LOCAL_TABLE, "pmix.qry.ns"],
+         "and so is, as a whole, what asks for more besides")
     ended(ranks)
+
+
+@test("R5: a local table of more than 256 KiB is answered there, too, while the launcher is stopped")
+def long_table_here():
+    program = "/".join([tmp()] + ["d" * 200] * 15) + "/sleep"
+    os.makedirs(os.path.dirname(program))
+    write_file(program, open("/bin/sleep", "rb").read(), 0o755)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(tmp() + "/lend")
+        listener.listen(1)
+        listener.settimeout(LIMIT)
+        job = Job("-launcher", "fork", "-hosts", "a:1,b:101", "-n", 1, "sleep", 600, ":", "-n", 1, *LENDER,
+                  tmp() + "/lend", ":", "-n", 100, program, 600, env={"HYDRA_LAUNCHER_AUTOFORK": "0"})
+        r = Rank(listener.accept()[0])
+    r.hello()
+    with Stopped(job.root()):
+        rows_ = answer(r, LOCAL_TABLE)
+    same(ranks_in(rows_), list(range(1, 102)), "ranks")
+    need(r.frames > 8 and {p["executable_name"] for p in rows_[1:]} == {os.path.realpath(program)}, "all of it", r.frames)
+    job.kill(signal.SIGTERM)
+    same(job.finish().status, 143, "status")
+
+
+@places("R5: ranks that have ended are in the local table as in the launcher's, while that is stopped", WHERE[1:])
+def ends_here(options):
+    ranks = Ranks(*options, "-disable-auto-cleanup", "-n", 8)
+    tool, job = Tool(ranks.job), ns(ranks.jobid)
+    ranks[7].call("finalize")
+    ranks.end(7, 3)
+    good(tool.call("pmix-job-control", targets=[proc(ranks.jobid, 5)],
+                   directives=[info("pmix.jctrl.kill", "BOOL", True)]))
+    ranks[3].send_raw("cmd=abort;isworld=FALSE;exitcode=5;")
+    wanted = {3: ABORTED, 5: BY_ORDER, 7: NON_ZERO}
+
+    def all_told():
+        rows_ = answer(tool, TABLE, job)
+        return {r: p["state"] for r, p in enumerate(rows_) if p["state"] != CONNECTED} == wanted and rows_
+    whole = wait_for(all_told, "the ends are told")
+    same([whole[r]["exit_code"] for r in wanted], [5, 137, 3], "exit codes")
+    with Stopped(ranks.job.root()):
+        for r in 2, 4, 6:
+            same(answer(ranks[r], LOCAL_TABLE), whole[r:r + 2], f"beside rank {r}")
+    ranks.end(4, signo=9)
+    wait_for(lambda: [p["state"] for p in answer(tool, TABLE, job, node(2))] == [BY_SIGNAL, BY_ORDER],
+             "by a signal")
+    ranks.end()
+    ranks.job.finish()
 
 
 @places("issues 1249, 1250: programs of several blocks and a relative path are absolute, with "

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 
@@ -160,6 +161,22 @@ def listed():
          "one function")
     end()
     job.finish()
+
+
+def leave_socket(path):
+    with socket.socket(socket.AF_UNIX) as s:
+        s.bind(path)
+
+
+@rows([(f"--uri unix: of {name}: what is there instead of a server", make, says) for name, make, says in (
+    ("a directory", os.mkdir, "it is a directory, no socket"), ("a FIFO", os.mkfifo, "it is a FIFO, no socket"),
+    ("a file", lambda path: write_file(path, ""), "it is a file, no socket"),
+    ("a socket of one that has gone", leave_socket, "no server runs there any more"),
+    ("nothing", lambda path: None, "No such file or directory"))])
+def no_server(make, says):
+    make(f"{tmp()}/x")
+    err = call("ps", "--uri", f"unix:{tmp()}/x", status=NO_SERVER)[1]
+    need(err.count("\n") == 1 and f"{tmp()}/x: {says}" in err, "one line", err)
 
 
 @test("servers: those of this host; ps of one that is chosen, and of several that are not")

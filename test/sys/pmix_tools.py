@@ -747,6 +747,8 @@ int main(int argc, char **argv_)
     rc = PMIx_tool_init(&me, &info, 1);
     printf("%d\\n", rc);
     (void)argv_;
+    printf("%d %d\\n", PMIx_Spawn(NULL, 0, NULL, 0, job),
+           PMIx_Spawn_nb(NULL, 0, NULL, 0, on_started, &started.done));
     rc = argc > 1 ? spawn_nb(&app, job) : PMIx_Spawn(NULL, 0, &app, 1, job);
     PMIX_LOAD_PROCID(&all, job, PMIX_RANK_WILDCARD);
     printf("%d %s\\n", rc, job);
@@ -777,8 +779,10 @@ def spawn_alone(words, resident):
                        stdin=subprocess.DEVNULL)
         f.seek(0)
         lines = f.read().splitlines()
-    need(lines[0] == "0" and lines[1].startswith("0 job-") and lines[2] == "0 2", "output", lines)
-    os.kill(int(lines[1].split("-")[1]), signal.SIGTERM)
+    same(len(lines), 4, f"lines {lines}")
+    same(lines[1], "-27 -27" if resident else "-25 -25", "of nothing")
+    need(lines[0] == "0" and lines[2].startswith("0 job-") and lines[3] == "0 2", "output", lines)
+    os.kill(int(lines[2].split("-")[1]), signal.SIGTERM)
     nothing_left(mark)
     if server:
         end(server)

@@ -12,7 +12,7 @@ import signal                                           # noqa: E402
 import socket                                           # noqa: E402
 import subprocess                                       # noqa: E402
 from concurrent.futures import ThreadPoolExecutor       # noqa: E402
-from pmixlib import Closed, Far, finder, query          # noqa: E402
+from pmixlib import Closed, Far, Stopped, finder, info, proc, query, results  # noqa: E402
 from pmixlib import good as well                        # noqa: E402
 
 SIZE = 5
@@ -63,6 +63,45 @@ def each_node(bed, words):
         same(entries(bed, n), [], "entries afterwards")
 
 
+LINES, JOB_END = 60000, -145
+WRITER = 'while [ ! -e /tmp/go ]; do sleep 0.05; done; rm /tmp/go; exec seq -f "$PMI_RANK %%.0f %s" %d' % (
+    "x" * 40, LINES)
+LOCAL = "pmix.qry.lptable"
+
+
+@points([("R5: a tool has its node's table from the server there, while the launcher is stopped", []),
+         ("R5: the same at each place of a chain of servers", TREE)])
+def table_there(bed, words):
+    job = job_with_tools(bed, "-disable-auto-cleanup", *words, stdout=subprocess.DEVNULL, program=[
+        "sh", "-c", "[ $PMI_RANK = 3 ] && exit 7; " + WRITER.replace("exec", "") + "; sleep 600"])
+    first, *tools = [Far(bed, n, args={"payload": "TRUE"}) for n in range(SIZE)]
+    name = first.jobs()
+    whose = [info("pmix.nspace", "STRING", name)]
+
+    def ended():
+        rows_ = results(well(first.call("pmix-query", queries=[query(PTABLE, qualifiers=whose)])))[0][2]
+        return rows_[3]["exit_code"] == 7 and rows_
+    whole = wait_for(ended, "the end of rank 3 is told")
+    well(tools[3].call("pmix-iof-pull", procs=[proc(name, "wildcard")], channel="2"))
+    with Stopped(front_and_root(job)[1]):
+        waits = tools[2].send("pmix-query", queries=[query(PTABLE, qualifiers=whose)])
+        for n, t in enumerate(tools, 1):
+            for _ in range(3):
+                got = well(t.call("pmix-query", queries=[query(LOCAL, qualifiers=whose)]))
+                same(results(got)[0][2], [whole[n]], f"on node{n}")
+        lost = tools[3].send("pmix-query", queries=[query(LOCAL, qualifiers=[info("pmix.nspace", "STRING", "x")])])
+    same(results(well(tools[2].reply(waits)))[0][2], whole, "what is about others is asked of the launcher")
+    same(results(well(tools[3].reply(lost)))[0][2], {"status": -44}, "and so is a job that is not known there")
+    let_go(bed, (0, 1, 2, 4))            # answers come between the frames of output
+    for _ in range(300):
+        got = well(tools[3].call("pmix-query", queries=[query(LOCAL, qualifiers=whose)]))
+        same(results(got)[0][2], [whole[4]], "in the midst of output")
+    need(any(f["cmd"] == "pmix-iof-data" for f in tools[3].unasked), "there was some")
+    for t in [first, *tools]:
+        t.close()
+    end(job)
+
+
 @point("T16: the kernel of its node says who a tool is: another user gets nothing")
 def users(bed):
     job = job_with_tools(bed, user="tester")
@@ -82,11 +121,6 @@ def users(bed):
     end(job)
 
 
-LINES, JOB_END = 60000, -145
-WRITER = 'while [ ! -e /tmp/go ]; do sleep 0.05; done; rm /tmp/go; exec seq -f "$PMI_RANK %%.0f %s" %d' % (
-    "x" * 40, LINES)
-
-
 def follow(bed, *nodes):
     """A job whose ranks write much, once they may, and end; tools on these nodes follow it."""
     job = job_with_tools(bed, *TREE, program=["sh", "-c", WRITER], stdout=subprocess.DEVNULL)
@@ -98,8 +132,8 @@ def follow(bed, *nodes):
     return job, tools
 
 
-def let_go(bed):
-    for n in range(SIZE):
+def let_go(bed, nodes=range(SIZE)):
+    for n in nodes:
         same(bed.run(n, ["touch", "/tmp/go"]).returncode, 0, "touch")
 
 

@@ -24,6 +24,7 @@ import fcntl
 import glob
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -31,7 +32,7 @@ import time
 
 from lib import B, HOST, Job, LIMIT, ROOT, SYS, Wrong, need, same, show, tmp, wait_for
 
-__all__ = ["finder", "Peer", "Tool", "Far", "Rank", "Ranks", "LENDER", "Closed", "tools_socket", "await_entry",
+__all__ = ["finder", "Peer", "Tool", "Stopped", "Far", "Rank", "Ranks", "LENDER", "Closed", "tools_socket", "await_entry",
            "value", "info", "proc", "query", "entries", "results", "plain", "good", "is_sanitized",
            "preloaded", "lean"]
 
@@ -378,6 +379,19 @@ if line and line[0] == "close":
     line = s.makefile().readline().split()
 sys.exit(int(line[1]) if line else 0)
 """]
+
+
+class Stopped:
+    """A process (a launcher's root) is stopped meanwhile."""
+
+    def __init__(self, pid):
+        self.pid = pid
+
+    def __enter__(self):
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def __exit__(self, *_):
+        os.kill(self.pid, signal.SIGCONT)
 
 
 class Far(Peer):

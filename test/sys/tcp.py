@@ -410,7 +410,7 @@ def munged_fails(bed, how, bound, words):
                          ["manual"])[:1 if how == "stopped" else 2]:
             r = finish(start(bed, "-launcher", *launcher, "-munge-socket", path, "-n", SIZE, *SH,
                              "echo started"), bound=bound, what=f"munged {how}, {launcher[0]}")
-            one_message(r, 255, re.escape(path), words, "munge")
+            one_message(r, 255, f"-launcher {launcher[0]} needs munge", re.escape(path), words)
             same(r.out, b"", "what was started, or asked for")
 
 

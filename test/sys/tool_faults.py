@@ -2,7 +2,9 @@
 """T10: each party that takes part where tools are dies of SEGV and of KILL: the launcher's two
 processes, the server of a node, a rank, a tool, a debugger, one of its daemons.  What becomes of the
 others, what a tool is told, and how long that took beside its target (a comment: no test is failed by a
-slow machine)."""
+slow machine; test/bench/tool_ends makes a table of them)."""
+
+import re
 
 from mpirlib import *
 from pmixlib import *
@@ -16,6 +18,11 @@ BOTH = (signal.SIGSEGV, signal.SIGKILL)
 
 
 os.environ["ASAN_OPTIONS"] = sanitizer("handle_segv=0")          # they die as they do without
+
+
+def measured(began, target):
+    """What was waited for has come, `target` seconds being enough."""
+    comment(f"seen after {time.monotonic() - began:.2f} s; target {target} s")
 
 
 class Watched:
@@ -60,7 +67,7 @@ class Watched:
         os.kill(pid, signo)
 
     def took(self, target):
-        comment(f"seen after {time.monotonic() - self.began:.2f} s; target {target} s")
+        measured(self.began, target)
 
     def hear(self, status):
         """Events up to this one: (status, rank) of each."""
@@ -69,6 +76,13 @@ class Watched:
             m = self.tool.event("pmix-event")
             seen.append((m["status"], m["source"]["rank"]))
         return seen
+
+    def goes_on(self):
+        """Ranks run and are answered for, until the launcher is told to end."""
+        need(all(alive(p) for p in self.pids), "ranks live")
+        same(self.table(), self.pids, "the table")
+        self.job.kill(signal.SIGTERM)
+        same(self.job.finish().status, 143, "status")
 
     def closed(self):
         """The stream of the tool ends: no more is to be had."""
@@ -147,11 +161,8 @@ def tool(signo):
     w.kill(other.pid, signo)
     same(other.wait(LIMIT), -signo, "it is gone")
     other.stderr.close()
-    same(w.table(), w.pids, "the table")
-    need(all(alive(p) for p in w.pids), "ranks live")
-    w.job.kill(signal.SIGTERM)
+    w.goes_on()
     w.hear(JOB_END)
-    same(w.job.finish().status, 143, "status")
 
 
 @each("a debugger that has attached dies: the launcher goes on")
@@ -162,10 +173,8 @@ def attached(signo):
     w.kill(d.popen.pid, signo)
     d.popen.wait(LIMIT)
     wait_for(lambda: stat(w.job.pid)[0] == "S", "the launcher runs")
-    same(w.table(), w.pids, "the table")
-    w.job.kill(signal.SIGTERM)
+    w.goes_on()
     w.hear(JOB_END)
-    same(w.job.finish().status, 143, "status")
 
 
 @each("a debugger that has started the launcher dies: launcher, held ranks and its daemons go")
@@ -177,7 +186,7 @@ def debugger(signo):
     os.kill(d.popen.pid, signo)
     d.popen.wait(LIMIT)
     nothing_left(d.mark)
-    comment(f"gone after {time.monotonic() - began:.2f} s; target 3 s")
+    measured(began, 3)
 
 
 @each("one daemon of a debugger dies: the others end, a tool is told, the job goes on")
@@ -209,9 +218,7 @@ def tool_front(signo):
     same(w.events(w.daemons, JOB_END)["pmix.nspace"], w.daemons, "it is told")
     w.took(3)
     need(not any(alive(p) for p in pids), "when it is true")
-    need(all(alive(p) for p in w.pids), "ranks live")
-    w.job.kill(signal.SIGTERM)
-    same(w.job.finish().status, 143, "status")
+    w.goes_on()
 
 
 @each("C.2: one daemon of a tool dies: it is told which, where and how; the others end, ranks go on")
@@ -225,9 +232,7 @@ def tool_daemon(signo):
     w.events(w.daemons, JOB_END)
     need(not any(alive(p) for p in pids), "both are gone")
     same(front.wait(LIMIT), 128 + signo, "its front end ends like them")
-    need(all(alive(p) for p in w.pids), "ranks live")
-    w.job.kill(signal.SIGTERM)
-    same(w.job.finish().status, 143, "status")
+    w.goes_on()
 
 
 @each("D: a rank dies: a tool is told how its job ends; its daemons stay until it ends (more: daemons.py)")
@@ -262,5 +267,18 @@ def tool_node(signo):
     front.wait(LIMIT)
 
 
-strip()
-main(3)
+@test("T10: a daemon's program is missing on the nodes: the tool is told which and why, ranks go on")
+def tool_missing():
+    w = Watched()
+    began = time.monotonic()
+    r = w.tool.call("pmix-spawn", apps=[{"cmd": "/nowhere/daemon", "argv": ["daemon"], "maxprocs": 1}], infos=[
+        info("pmix.debugger", "BOOL", True), info("pmix.dbg.tgt", "PROC", proc(w.names()[0], "wildcard"))])
+    measured(began, 1)
+    need(r["status"] and re.match(r"(a: cannot start rank 0|b: cannot start rank 1) \(daemon\): exec: No such", r["errmsg"]),
+         "node and reason", r)
+    w.goes_on()
+
+
+if __name__ == "__main__":
+    strip()
+    main(3)

@@ -2,8 +2,11 @@
 """What a person opens: gdb on ranks that are held (-gdb), in panes of a real tmux or in xterms, and a
 tool that starts the launcher (-tool).  gdb on ranks of other hosts: windows_ssh.py."""
 
+import glob
+import json
 import os
 import re
+import shutil
 import signal
 
 from lib import *
@@ -198,6 +201,78 @@ def xterms():
     same(sockets(), [], "tmux")
 
 
+class Display:
+    """A real X server without a screen, and what a person does there."""
+    def __enter__(self):
+        missing = [x for x in ("Xvfb", "xterm", "xdotool") if not shutil.which(x)]
+        if missing:
+            raise Skip(f"{' and '.join(missing)} not installed")
+        ours, its = os.pipe()
+        self.server = subprocess.Popen(["Xvfb", "-displayfd", str(its), "-nolisten", "tcp", "-screen", "0", "800x600x24"],
+                                       pass_fds=[its], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(its)
+        with os.fdopen(ours) as f:
+            self.name = ":" + f.readline().strip()
+        need(self.name != ":", "an X server")
+        return self
+
+    def __exit__(self, *_):
+        self.server.terminate()              # its socket goes with it
+        self.server.wait(LIMIT)
+
+    def do(self, *words):
+        r = subprocess.run(["xdotool", *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                           timeout=LIMIT, env={"PATH": os.environ["PATH"], "DISPLAY": self.name})
+        return r.stdout.split()
+
+    def windows(self, title):
+        return self.do("search", "--onlyvisible", "--name", f"^{title}$")
+
+    def type(self, window, line):
+        self.do("windowfocus", window, "type", line)
+        self.do("key", "Return")
+
+
+def tracer(pid):
+    return int(re.search(r"TracerPid:\s*(\d+)", open(f"/proc/{pid}/status").read())[1])
+
+
+@test("real xterms on a real X server: --debug gdb opens two, gdb in each has its held rank; one that is quit ends its "
+      "xterm, the job's end the other")
+def real_xterms():
+    with Display() as x:
+        write_file(f"{tmp()}/resources", "*logging: on\n")
+        job = launch("--debug", "gdb", "-n", 2, "sh", "-c", "echo ran $PMI_RANK", cwd=tmp(),
+                     env={"DISPLAY": x.name, "XENVIRONMENT": f"{tmp()}/resources"})
+        names = [f"rank {r} on {HOST}" for r in (0, 1)]
+        xterms = [wait_for(lambda t=t: x.windows(t), f"an xterm {t}")[0] for t in names]
+        await_entry(job)
+        pids = [p["pid"] for p in json.loads(subprocess.check_output([PMIX_TOOL, "--json", "--pid", str(job.pid), "ps"],
+                                                                     timeout=LIMIT))["jobs"][0]["ranks"]]
+        logs, shown = [], lambda f: open(f, errors="replace").read().rstrip()
+        for pid, name in zip(pids, names):
+            gdb = wait_for(lambda pid=pid: tracer(pid), f"gdb traces {pid}")
+            same(os.path.basename(os.readlink(f"/proc/{gdb}/exe")), "gdb", "who traces it")
+            parent = stat(gdb)[1]
+            while os.path.basename(os.readlink(f"/proc/{parent}/exe")) != "xterm":
+                parent = stat(parent)[1]
+            need(name.encode() in proc_bytes(parent, "cmdline"), "it is in that xterm", proc_bytes(parent, "cmdline"))
+            need(os.readlink(f"/proc/{gdb}/fd/0").startswith("/dev/pts/"), "which is its terminal")
+            logs.append(wait_for(lambda: glob.glob(f"{tmp()}/Xterm.log.*.{parent}"), "what it shows")[0])
+            wait_for(lambda: shown(logs[-1]).endswith("(gdb)"), "a prompt in it")
+        need(job.popen.poll() is None and not job.text(), "both wait")
+        x.type(xterms[0], "continue")
+        wait_for(lambda: b"ran 0" in job.text(), "rank 0 goes on, and its gdb stays")
+        same([len(x.windows(t)) for t in names], [1, 1], "windows")
+        x.type(xterms[1], "quit")
+        wait_for(lambda: shown(logs[1]).endswith("(y or n)"), f"gdb's question in {shown(logs[1])}")
+        x.type(xterms[1], "y")
+        r = job.finish()
+        same((r.status, sorted(r.lines)), (0, ["ran 0", "ran 1"]), r)
+        same([x.windows(t) for t in names], [[], []], "windows afterwards")
+        same(sockets(), [], "tmux")
+
+
 @rows([(f"{s.name} to the launcher, {w}: no window, no process is left", s, options)
        for s in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL) for w, options in (("here", []), ("two hosts", NODES))])
 def ended(signo, options):
@@ -334,10 +409,39 @@ def mpir():
 def debug():
     r = run("-debug", "-n", 1, "true")
     need(r.status == 0 and any("exit status 0" in m for m in r.messages), "-v", r)
-    job = launch("--debug=gdb:1", "-n", 2, "sh", "-c", "echo ran $PMI_RANK")
-    tmux, panes = windows(job, [(1, HOST)])
-    tmux.type(panes[1], "continue")
+    for words in ["--debug=gdb:1"], ["--debug", "gdb", "1"], ["--debug", shutil.which("gdb") + ":1"]:
+        job = launch(*words, "-n", 2, "sh", "-c", "echo ran $PMI_RANK")
+        tmux, panes = windows(job, [(1, HOST)])
+        tmux.type(panes[1], "continue")
+        same(sorted(job.finish().lines), ["ran 0", "ran 1"], "end")
+
+
+@test("issue 7: --debug gdb -n 2 opens gdb on both ranks; -debug gdb, with one dash, and --debug -- gdb run a program gdb")
+def debug_gdb():
+    job = launch("--debug", "gdb", "-n", 2, "sh", "-c", "echo ran $PMI_RANK")
+    tmux, panes = windows(job, [(0, HOST), (1, HOST)])
+    for pane in panes.values():
+        tmux.type(pane, "continue")
     same(sorted(job.finish().lines), ["ran 0", "ran 1"], "end")
+    for words in ["-debug", "gdb", "-n"], ["--debug", "--", "gdb", "-n"]:
+        r = run(*words, "-batch", "-ex", "echo ran")
+        same((r.status, r.out), (0, b"ran"), words)
+    r = run("--debug", "/nowhere/gdb", "-n", 1, "true", env={"TMUX_TMPDIR": tmp()})
+    need(r.status != 0 and any("there is no /nowhere/gdb here" in m for m in r.messages), "what is missing", r)
+
+
+@test("completion knows what --debug gdb is")
+def completion():
+    def replies(line):
+        script = (f'source {B}/completion/mpiexec_lite; COMP_LINE=$1 COMP_POINT=${{#1}} COMP_WORDS=($1) '
+                  'COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _mpiexec_lite; printf "%s\\n" "${COMPREPLY[@]}"')
+        return subprocess.run(["bash", "-c", script, "bash", line], stdout=subprocess.PIPE, text=True,
+                              timeout=LIMIT).stdout.split()
+    for line in "mpiexec_lite --debug gdb -pp", "mpiexec_lite --debug gdb 0,1 -pp", "mpiexec_lite -debug -pp":
+        need("-ppn" in replies(line), "options", line, replies(line))
+    for line in "mpiexec_lite -debug gdb -pp", "mpiexec_lite --debug gdb x -pp", "mpiexec_lite --debug gdb 0 1 -pp":
+        same(replies(line), [], line)
+    same(replies("mpiexec_lite -debug=g"), ["gdb"], "its values")
 
 
 main()

@@ -89,6 +89,8 @@ static void show(const struct seats *s, struct buf *out)
         cpus_print(&s->sets[i], out);
     }
     buf_str(out, s->crowded ? " crowded" : "");
+    if (s->fewer)
+        buf_printf(out, " of %zu", s->fewer);
 }
 
 static const struct answer {
@@ -104,7 +106,9 @@ static const struct answer {
     { "plain", "core", NULL, 9, "0 1 2 3 crowded", NULL, 0, false },
     { "plain", "core:2", NULL, 2, "0-1 2-3", NULL, 0, false },
     { "plain", "core:3", NULL, 2, "0-2", NULL, 0, false },
-    { "plain", "core:9", NULL, 2, "0-3", NULL, 0, false },
+    { "plain", "core:4", NULL, 1, "0-3", NULL, 0, false },
+    { "plain", "core:9", NULL, 2, "0-3 of 4", NULL, 0, false },
+    { "plain", "core:9", "core", 2, "0-3 of 4", NULL, 0, false },
     { "threads", "core", NULL, 2, "0-1 2-3", NULL, 0, false },
     { "threads", "hwthread", NULL, 3, "0 1 2", NULL, 0, false },
     { "threads", "hwthread", "core", 6, "0 2 4 6 1 3", NULL, 0, false },

@@ -311,7 +311,9 @@ static const struct { const char *name, *words[MOST], *want; } good[] = {
       "1*a WARN: -mca is ignored: it is for Open MPI,"
       "-mca is ignored: it is for Open MPI" },
     { "-ckpoint",           { "-ckpoint-num", "3", "a" },
-      "1*a WARN: -ckpointlib is ignored: there is no checkpointing" },
+      "1*a WARN: -ckpoint-num is ignored: there is no checkpointing" },
+    { "--PREFIX",           { "--PREFIX", "/opt", "a" },
+      "1*a WARN: -prefix is ignored: it is for Open MPI" },
 
     { "-soft, slots unknown", { "-n", "10", "-soft", "2:8:3", "a" }, "8*a" },
     { "-soft, six slots",   { "-n", "10", "-soft", "2:8:3", "-ppn", "6", "a" }, "5*a" },
@@ -413,7 +415,19 @@ static const struct { const char *name, *words[MOST], *error; } bad[] = {
     { "no variable",        { "-env", "=1", "a" },  "-env: the variable has no name" },
 
     { "twice",              { "-n", "2", "-n", "2", "a" },  "duplicate setting: -n" },
+    { "held, for gdb too",  { "--debug", "gdb", "-hold", "init", "a" },
+      "duplicate setting: -hold, and ranks are held for gdb, at exec" },
+    { "the other way round", { "-stop-in-init", "-debug=gdb", "a" },
+      "duplicate setting: -stop-in-init, and ranks are held for gdb, at exec" },
     { "twice, two names",   { "-n", "2", "-NP", "2", "a" }, "duplicate setting: -n" },
+    { "twice, one is others' -N", { "-n", "2", "-N=2", "a" },
+      "duplicate setting: -N is -n here; -ppn is for each host, and -cpus-per-proc for each process" },
+    { "twice, -N comes first", { "--N", "2", "-np", "2", "a" },
+      "duplicate setting: --N is -n here; -ppn is for each host, and -cpus-per-proc for each process" },
+    { "twice, -c comes first", { "-c", "2", "-n", "2", "a" },
+      "duplicate setting: -c is -n here; -ppn is for each host, and -cpus-per-proc for each process" },
+    { "twice, -N is the block's before", { "-N", "2", "a", ":", "-n", "2", "-n", "3", "a" },
+      "duplicate setting: -n" },
     { "twice, job-wide, two blocks", { "-l", "a", ":", "-l", "b" },
       "duplicate setting: -l" },
     { "one setting, two options", { "-l", "-prepend-pattern", "x", "a" },
@@ -851,9 +865,9 @@ static const struct { const char *name, *file; size_t len; const char *want, *er
     { "an open end",     FILE_OF("A=1\0B=2"), "1*a set=A=1,B=2,D=4", "" },
     { "nothing",         FILE_OF(""), "1*a set=D=4", "" },
     { "twice",           FILE_OF("D=1\0D=2\0"), "1*a set=D=1,D=2,D=4", "" },
-    { "no =",            FILE_OF("A=1\0B\0"), NULL, "-envfile: FILE: 'B' is not NAME=VALUE" },
-    { "no name",         FILE_OF("=1\0"), NULL, "-envfile: FILE: '=1' is not NAME=VALUE" },
-    { "an empty string", FILE_OF("A=1\0\0"), NULL, "-envfile: FILE: '' is not NAME=VALUE" },
+    { "no =",            FILE_OF("A=1\0B\0"), NULL, "-envfile: FILE: entry 2 is not NAME=VALUE" },
+    { "no name",         FILE_OF("=1\0"), NULL, "-envfile: FILE: entry 1 is not NAME=VALUE" },
+    { "an empty string", FILE_OF("A=1\0\0"), NULL, "-envfile: FILE: entry 2 is not NAME=VALUE" },
 };
 
 static void test_envfile(void **state)
@@ -1184,13 +1198,31 @@ static void test_memory(void **state)
     assert_true(n > 100);
 }
 
-static const struct { const char *name, *words[MOST], *ranks; bool tool; int verbose; } debuggers[] = {
-    { "gdb",                { "-gdb", "0,2-3", "-n", "4", "a" }, "0,2-3", false, 0 },
-    { "of all",             { "-debug=gdb", "a" },           "all", false, 0 },
-    { "of some",            { "--debug=gdb:1", "-n", "2", "a" }, "1", false, 0 },
-    { "a tool",             { "-tool", "/x/t -y", "a" },     NULL, true, 0 },
-    { "as a value",         { "-debug=gdbtui", "a" },        NULL, true, 0 },
-    { "no value is -v",     { "-debug", "-debug", "a" },     NULL, false, 2 },
+static const struct { const char *name, *words[MOST], *ranks, *gdb; bool tool;
+                      int verbose; } debuggers[] = {
+    { "gdb",                { "-gdb", "0,2-3", "-n", "4", "a" }, "0,2-3", "gdb", false, 0 },
+    { "of all",             { "-debug=gdb", "a" },           "all", "gdb", false, 0 },
+    { "of some",            { "--debug=gdb:1", "-n", "2", "a" }, "1", "gdb", false, 0 },
+    { "a tool",             { "-tool", "/x/t -y", "a" },     NULL, NULL, true, 0 },
+    { "as a value",         { "-debug=gdbtui", "a" },        NULL, NULL, true, 0 },
+    { "no value is -v",     { "-debug", "-debug", "a" },     NULL, NULL, false, 2 },
+    { "a path",             { "-debug=/x/gdb:1", "-n", "2", "a" }, "1", "/x/gdb", false, 0 },
+    { "the next word",      { "--debug", "gdb", "-n", "2", "a" }, "all", "gdb", false, 0 },
+    { "and ranks",          { "--debug", "gdb", "0-1", "-n", "2", "a" }, "0-1", "gdb", false, 0 },
+    { "in capitals",        { "--Debug", "gdb", "-n", "2", "a" }, "all", "gdb", false, 0 },
+    { "with it",            { "--debug", "gdb:1", "-n=2", "a" }, "1", "gdb", false, 0 },
+    { "its path",           { "--debug", "/x/gdb", "--n", "2", "a" }, "all", "/x/gdb", false, 0 },
+    { "in the second block", { "a", ":", "--debug", "gdb", "-n", "2", "b" }, "all", "gdb", false, 0 },
+    { "one dash: a program", { "-debug", "gdb", "-n", "2", "a" }, NULL, NULL, false, 1 },
+    { "told to be one",     { "--debug", "--", "gdb", "-n", "2", "a" }, NULL, NULL, false, 1 },
+    { "no option of ours",  { "--debug", "gdb", "-ex", "run", "a" }, NULL, NULL, false, 1 },
+    { "no option",          { "--debug", "gdb", "a", "-n", "2" }, NULL, NULL, false, 1 },
+    { "ranks, no option",   { "--debug", "gdb", "0", "a", "-n" }, NULL, NULL, false, 1 },
+    { "no ranks",           { "--debug", "gdb", "0x", "-n", "2" }, NULL, NULL, false, 1 },
+    { "no word behind it",  { "--debug", "gdb" },            NULL, NULL, false, 1 },
+    { "no debugger",        { "--debug", "gdbtui", "-n", "2" }, NULL, NULL, false, 1 },
+    { "no name of one",     { "--debug", "gdb/", "-n", "2" }, NULL, NULL, false, 1 },
+    { "nor is a dash",      { "--debug", "gdb", "-", "-n" }, NULL, NULL, false, 1 },
 };
 
 static void test_debuggers(void **state)
@@ -1203,7 +1235,7 @@ static void test_debuggers(void **state)
         print_message("  %s\n", debuggers[i].name);
         parse(&got, debuggers[i].words, outer);
         assert_int_equal(got.result, OPTS_RUN);
-        assert_int_equal(p->gdb, debuggers[i].ranks != NULL);
+        assert_string_equal(p->gdb ? p->gdb : "-", debuggers[i].gdb ? debuggers[i].gdb : "-");
         assert_int_equal(p->hold, debuggers[i].ranks ? HOLD_EXEC : HOLD_NONE);
         assert_string_equal(p->hold_ranks ? p->hold_ranks : "-",
                             debuggers[i].ranks ? debuggers[i].ranks : "-");

@@ -47,7 +47,19 @@ static void on_send(void *host, int position, enum link_class c, struct msg *m,
     x->bytes += len;
 }
 
-static const struct tool_streams_ops ops = { on_send };
+/* A question that is answered here, with what it says. */
+static bool on_asked(void *host, const char *text, size_t len, struct buf *reply)
+{
+    (void)host;
+    if (memcmp(text, "ask", 3))
+        return false;
+    buf_printf(reply, "%6zu", len);
+    buf_add(reply, text, len);
+    return true;
+}
+
+static const struct tool_streams_ops ops = { .send = on_send };
+static const struct tool_streams_ops answers = { .send = on_send, .asked = on_asked };
 
 static int tell(struct end *x, const char *text, const char *payload, size_t len)
 {
@@ -254,6 +266,122 @@ static void test_what_makes_no_sense(void **state)
     free(much);
 }
 
+/* --- what is answered at this end -------------------------------------- */
+
+#define HELLO  "cmd=init pmi_version=2\n"
+#define LET_IN "    43cmd=pmix-tool-connect-response;rc=0;rank=0;"
+#define NOT_IN "    36cmd=pmix-tool-connect-response;rc=7;"
+
+static void begin_answering(struct end ends[2], struct ev_loop *loop)
+{
+    begin(ends, loop);
+    ends[0].streams.ops = &answers;
+}
+
+static void say(struct end *x, const char *text, struct ev_loop *loop)
+{
+    assert_int_equal(write(x->fd, text, strlen(text)), strlen(text));
+    settle(loop);
+}
+
+static void hears(struct end *x, const char *text)
+{
+    char got[1000] = "";
+    ssize_t n = read(x->fd, got, sizeof got - 1);
+
+    got[n < 0 ? 0 : n] = '\0';
+    assert_string_equal(got, text);
+}
+
+/* In order: who says what (0: the tool), and what both hear of it. */
+static const struct { const char *name; struct { int who; const char *says, *tool, *other; } v[9]; }
+asked[] = {
+    { "who has not been let in asks the other end", {
+        { 0, HELLO, "", HELLO }, { 1, HELLO, HELLO, "" },
+        { 0, "     4ask;", "", "     4ask;" },
+        { 1, NOT_IN, NOT_IN, "" },
+        { 0, "     4ask;", "", "     4ask;" } } },
+    { "who was asks us", {
+        { 0, HELLO, "", HELLO }, { 1, HELLO LET_IN, HELLO LET_IN, "" },
+        { 0, "     4ask;     5other     7ask-me;", "     4ask;     7ask-me;", "     5other" } } },
+    { "an answer waits for the end of a frame", {
+        { 0, HELLO, "", HELLO }, { 1, HELLO LET_IN, HELLO LET_IN, "" },
+        { 1, "    10abc", "", "" },
+        { 0, "     4ask;", "", "" },
+        { 1, "de", "", "" },
+        { 1, "fghij     ", "    10abcdefghij     4ask;", "" },
+        { 1, "1x", "     1x", "" } } },
+    { "and of what comes behind it", {
+        { 0, HELLO, "", HELLO }, { 1, HELLO LET_IN, HELLO LET_IN, "" },
+        { 1, "    28cmd=pmix-iof-data;payload=9;123", "    28cmd=pmix-iof-data;payload=9;123", "" },
+        { 0, "     4ask;", "", "" },
+        { 1, "456789", "456789     4ask;", "" } } },
+    { "where nothing can be told from what the other end answers all", {
+        { 0, HELLO, "", HELLO }, { 1, HELLO LET_IN, HELLO LET_IN, "" },
+        { 0, "ouch!!     4ask;", "", "ouch!!     4ask;" } } },
+};
+
+static void test_answers(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        struct ev_loop *loop = ev_loop_new(0);
+        struct end ends[2];
+
+        print_message("  %s\n", asked[i].name);
+        begin_answering(ends, loop);
+        for (int k = 0; asked[i].v[k].says; k++) {
+            say(&ends[asked[i].v[k].who], asked[i].v[k].says, loop);
+            hears(&ends[0], asked[i].v[k].tool);
+            hears(&ends[1], asked[i].v[k].other);
+        }
+        finish(ends, loop);
+    }
+}
+
+/* Who asks on and does not read is not read; all is answered in the end, among what the other
+ * end says. */
+static void test_answers_are_bounded(void **state)
+{
+    enum { FRAME = 1006, QUESTIONS = 4000, WORDS = 40 };
+    static char questions[QUESTIONS * FRAME], data[8192];
+    struct ev_loop *loop = ev_loop_new(0);
+    struct end ends[2];
+    size_t sent = 0, got = 0;
+    ssize_t n;
+
+    (void)state;
+    for (size_t i = 0; i < QUESTIONS; i++)
+        memcpy(questions + i * FRAME, "  1000ask", 9);
+    begin_answering(ends, loop);
+    say(&ends[0], HELLO, loop);
+    say(&ends[1], HELLO LET_IN, loop);
+    hears(&ends[0], HELLO LET_IN);
+    do {
+        n = write(ends[0].fd, questions + sent, sizeof questions - sent);
+        sent += n > 0 ? (size_t)n : 0;
+        settle(loop);
+    } while (n > 0);
+    assert_true(sent < sizeof questions);
+    for (int i = 0; i < WORDS; i++) {
+        memcpy(data, "  1000other", 11);
+        assert_int_equal(write(ends[1].fd, data, FRAME), FRAME);
+        settle(loop);
+    }
+    while (sent < sizeof questions || n > 0) {
+        if (sent < sizeof questions &&
+            (n = write(ends[0].fd, questions + sent, sizeof questions - sent)) > 0)
+            sent += (size_t)n;
+        settle(loop);
+        n = read(ends[0].fd, data, sizeof data);
+        got += n > 0 ? (size_t)n : 0;
+    }
+    assert_int_equal(got, sizeof questions + WORDS * FRAME);
+    assert_int_equal(read(ends[1].fd, data, sizeof data), sizeof HELLO - 1);
+    assert_int_equal(tool_streams_untaken(&ends[0].streams), 0);
+    finish(ends, loop);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +391,8 @@ int main(void)
         cmocka_unit_test(test_what_nobody_wants_is_passed_over),
         cmocka_unit_test(test_a_lost_way_ends_it),
         cmocka_unit_test(test_what_makes_no_sense),
+        cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_answers_are_bounded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
