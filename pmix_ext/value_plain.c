@@ -10,11 +10,10 @@
 
 enum { RECORDS = 16 };                   /* types that are such records */
 
-/* --- the layouts: written once, in build_all -------------------------------------- */
+/* --- the layouts: each written once, when it is asked for first ------------------- */
 
-static struct plain plains[RECORDS];
-static const struct plain *plain_by_type[PMIX_DATA_TYPE_MAX];
-static pthread_once_t built = PTHREAD_ONCE_INIT;
+static const struct plain none;          /* of a type that is no such record */
+static const struct plain *_Atomic layouts[PMIX_DATA_TYPE_MAX];
 
 /* More text before the scalar that is next. */
 static bool add_text(struct plain *p, const char *text, size_t n)
@@ -76,27 +75,38 @@ static bool add_record(struct plain *p, const struct type *t, size_t offset)
     return add_text(p, "}", 1);
 }
 
-static void build_all(void)
+static const struct plain *build(const struct type *t, pmix_data_type_t number)
 {
-    size_t n = 0;
+    static struct plain plains[RECORDS];
+    static size_t n;
+    static pthread_mutex_t building = PTHREAD_MUTEX_INITIALIZER;
+    struct plain p = { .type = t, .most = PLAIN_TEXT };
+    const struct plain *found;
 
-    for (pmix_data_type_t i = 0; i < PMIX_DATA_TYPE_MAX; i++) {
-        const struct type *t = type_of(i);
-        struct plain p = { .type = t, .most = PLAIN_TEXT };
-
-        if (t && !t->local && t->form == FORM_RECORD && n < RECORDS && add_record(&p, t, 0)) {
-            plains[n] = p;
-            plain_by_type[i] = &plains[n++];
-        }
+    pthread_mutex_lock(&building);
+    found = layouts[number];
+    if (!found && !t->local && t->form == FORM_RECORD && n < RECORDS && add_record(&p, t, 0)) {
+        plains[n] = p;
+        found = &plains[n++];
     }
+    if (!found)
+        found = &none;
+    layouts[number] = found;
+    pthread_mutex_unlock(&building);
+    return found;
 }
 
 const struct plain *plain_of(const struct type *t)
 {
     pmix_data_type_t number = type_number(t);
+    const struct plain *p;
 
-    pthread_once(&built, build_all);
-    return type_of(number) == t ? plain_by_type[number] : NULL;
+    if (type_of(number) != t)
+        return NULL;
+    p = layouts[number];
+    if (!p)
+        p = build(t, number);
+    return p == &none ? NULL : p;
 }
 
 /* --- to JSON ---------------------------------------------------------------------- */
