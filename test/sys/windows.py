@@ -208,7 +208,8 @@ class Display:
         if missing:
             raise Skip(f"{' and '.join(missing)} not installed")
         ours, its = os.pipe()
-        self.server = subprocess.Popen(["Xvfb", "-displayfd", str(its), "-nolisten", "tcp", "-screen", "0", "800x600x24"],
+        self.server = subprocess.Popen(["Xvfb", "-displayfd", str(its), "-noreset", "-nolisten", "tcp",
+                                        "-screen", "0", "800x600x24"],
                                        pass_fds=[its], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(its)
         with os.fdopen(ours) as f:
