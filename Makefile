@@ -34,6 +34,10 @@ LIBS_SQL  = -lsqlite3
 LIBS      = $(LIBS_EV) $(LIBS_ELF) $(LIBS_SEAL) $(LIBS_JSON) $(LIBS_WIRE)
 
 LD_PROGRAM = $(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) $(filter %.o,$^)
+# What only debuggers read goes into a file beside a program, where they look for it: all
+# hosts of a job read the program itself at once, and some are sent it.
+SPLIT      = @objcopy --only-keep-debug $@ $@.debug && chmod a-x $@.debug && \
+             objcopy --strip-debug --add-gnu-debuglink=$@.debug $@ $@.new && mv -f $@.new $@
 LD_TEST    = $(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $^
 
 src  = $(filter-out %main.c,$(wildcard $1/*.c))
@@ -78,6 +82,7 @@ $B/bin/mpiexec_lite: $B/mpiexec_lite/main.o
 $B/bin/pmi2_proxy: $B/mpiexec_lite/proxy_main.o
 $B/bin/mpiexec_lite $B/bin/pmi2_proxy: $(core) $(launcher) | $B/bin/.
 	$(LD_PROGRAM) $(LIBS) -o $@
+	$(SPLIT)
 # What debuggers look for by name stays when the program is stripped; PIE=no: for those that
 # take addresses as the file has them.
 $B/bin/mpiexec_lite: LDHARDEN += -Wl,--dynamic-list=mpiexec_lite/mpir.list $(if $(filter no,$(PIE)),-no-pie)
@@ -89,10 +94,12 @@ calls = address bridge conn dialog gate handshake login login_line login_payload
 $B/bin/pmi2_server: $B/mpiexec_lite/server_main.o $(core) $(resident) \
                     $(calls:%=$B/mpiexec_lite/%.o) | $B/bin/.
 	$(LD_PROGRAM) $(LIBS_SQL) $(LIBS) -o $@
+	$(SPLIT)
 
 $B/bin/pmix_tool: $(tool_src:%.c=$B/%.o) $(ext_src:%.c=$B/%.o) $B/wire/nearest.o \
                  $B/wire/wrap.o $B/pmix_ext/calltree.o | $B/bin/.
 	$(LD_PROGRAM) -lpthread -ldl -lm $(LIBS_JSON) $(LIBS_WIRE) -o $@
+	$(SPLIT)
 
 $B/lib/libpmi2.so.0: $(client_pic) pmi2/libpmi2.map | $B/lib/.
 	$(call Q,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(LDHARDEN) -shared -Wl,-soname,libpmi2.so.0 \

@@ -38,8 +38,8 @@ static int read_wanted(struct wanted *w, const struct binding_request *q, struct
     *w = (struct wanted){ .listed = m->cpus != NULL };
     if (m->cpus && !cpus_read(m->cpus, &w->only))
         return err_set(e, ERR_INVALID_VAL, "'%.60s' is no list of processors", m->cpus);
-    if (mapspec_read(&w->bind, bind ? bind : m->cpus ? "machine" : "none", e) < 0 ||
-        mapspec_read(&w->map, m->by ? m->by : "none", e) < 0)
+    if (mapspec_read(&w->bind, bind || !m->cpus ? bind : "machine", e) < 0 ||
+        mapspec_read(&w->map, m->by, e) < 0)
         return -1;
     return m->memory ? memspec_read(&w->memory, m->memory, e) : 0;
 }

@@ -331,26 +331,39 @@ void children_clear(struct children *cs)
 
 /* --- finding the program ----------------------------------------------- */
 
+/* a/b/c, of those that there are.  0, or -1 and errno. */
+static int join(char *out, size_t size, const char *a, const char *b, const char *c)
+{
+    const char *const parts[] = { a, b, c };
+    size_t at = 0;
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        size_t len = parts[i] ? strlen(parts[i]) : 0;
+
+        if (!parts[i])
+            continue;
+        if (at + len + 2 > size) {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        if (i)
+            out[at++] = '/';
+        memcpy(out + at, parts[i], len);
+        at += len;
+    }
+    out[at] = '\0';
+    return 0;
+}
+
 static int absolute(const char *dir, const char *name, char *out, size_t size)
 {
     char cwd[PATH_MAX];
-    int n;
 
     if (*name == '/')
-        n = snprintf(out, size, "%s", name);
-    else if (dir && *dir == '/')
-        n = snprintf(out, size, "%s/%s", dir, name);
-    else if (!getcwd(cwd, sizeof cwd))
-        return -1;
-    else if (dir)
-        n = snprintf(out, size, "%s/%s/%s", cwd, dir, name);
-    else
-        n = snprintf(out, size, "%s/%s", cwd, name);
-    if (n < 0 || (size_t)n >= size) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    return 0;
+        return join(out, size, name, NULL, NULL);
+    if (dir && *dir == '/')
+        return join(out, size, dir, name, NULL);
+    return getcwd(cwd, sizeof cwd) ? join(out, size, cwd, dir, name) : -1;
 }
 
 /* 0 if out can be executed, else errno: ENOENT or why not. */

@@ -161,7 +161,7 @@ struct starts {
 /* A variable that is there already, or the end of the list. */
 static char **find_variable(char **envp, const char *entry)
 {
-    size_t len = strcspn(entry, "=") + 1;
+    size_t len = env_name_len(entry) + 1;
 
     while (*envp && strncmp(*envp, entry, len))
         envp++;

@@ -32,14 +32,20 @@ static const char *const kept[] = { "PMI_DEBUG", "PMI2_DEBUG" };
 
 size_t env_name_len(const char *entry)
 {
-    return strcspn(entry, "=");
+    return (size_t)(strchrnul(entry, '=') - entry);
+}
+
+/* Most pairs that are compared differ in their first letter. */
+static bool begins(const char *text, const char *with, size_t len)
+{
+    return *text == *with && strncmp(text, with, len) == 0;
 }
 
 /* name[0..len-1] is one of the n names of list. */
 static bool listed(const char *const *list, size_t n, const char *name, size_t len)
 {
     for (size_t i = 0; i < n; i++)
-        if (strlen(list[i]) == len && memcmp(list[i], name, len) == 0)
+        if (begins(list[i], name, len) && !list[i][len])
             return true;
     return false;
 }
@@ -54,7 +60,7 @@ const char *env_get(char *const *envp, const char *name)
     size_t len = strlen(name);
 
     for (; *envp; envp++)
-        if (strncmp(*envp, name, len) == 0 && (*envp)[len] == '=')
+        if (begins(*envp, name, len) && (*envp)[len] == '=')
             return *envp + len + 1;
     return NULL;
 }
@@ -66,7 +72,7 @@ static bool is_left_behind(const char *entry)
     if (listed(kept, COUNT(kept), entry, len))
         return false;
     for (size_t i = 0; i < COUNT(left_behind); i++)
-        if (strncmp(entry, left_behind[i], strlen(left_behind[i])) == 0)
+        if (begins(entry, left_behind[i], strlen(left_behind[i])))
             return true;
     return env_is_ours(entry, len);
 }
@@ -93,7 +99,7 @@ static bool is_set_in(const struct strlist *l, size_t from, const char *entry)
     size_t len = env_name_len(entry);
 
     for (size_t i = from; i < l->n; i++)
-        if (env_name_len(l->v[i]) == len && memcmp(l->v[i], entry, len) == 0)
+        if (begins(l->v[i], entry, len) && (l->v[i][len] == '=' || !l->v[i][len]))
             return true;
     return false;
 }
@@ -104,9 +110,9 @@ static bool is_of_manager(const struct plan *p, const char *entry)
 {
     const char *const *drop = launcher_way(p->remote.launcher)->drops;
 
-    if (strncmp(entry, "SLURM_CONF=", 11) == 0)
+    if (begins(entry, "SLURM_CONF=", 11))
         return false;
-    while (*drop && strncmp(entry, *drop, strlen(*drop)) != 0)
+    while (*drop && !begins(entry, *drop, strlen(*drop)))
         drop++;
     return *drop;
 }

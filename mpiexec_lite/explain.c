@@ -5,12 +5,12 @@
 #include "mpiexec_lite/env.h"
 #include "mpiexec_lite/launch.h"
 #include "mpiexec_lite/launchers.h"
+#include "mpiexec_lite/opts_table.h"
 #include "mpiexec_lite/tree.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 size_t explain_app_of(const struct explain *x, int rank)
 {
@@ -249,12 +249,13 @@ static int tell(const struct explain *x, FILE *out, struct err *e)
 
 bool explain_is_asked(char *const *words)
 {
-    static const char *const names[] = { "explain", "show", "do-not-launch" };
+    for (; *words; words++) {
+        const char *name = *words + strspn(*words, "-");
+        const struct option *o = name > *words ? opts_find(name, strlen(name)) : NULL;
 
-    for (; *words; words++)
-        for (size_t i = 0; **words == '-' && i < sizeof names / sizeof *names; i++)
-            if (!strcasecmp(*words + strspn(*words, "-"), names[i]))
-                return true;
+        if (o && !strcmp(o->names[0], "explain"))
+            return true;
+    }
     return false;
 }
 

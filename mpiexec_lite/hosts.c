@@ -99,7 +99,7 @@ static bool is_local(struct hosts *h, const char *name)
 {
     size_t len = strlen(name);
 
-    if (strcasecmp(name, "localhost") == 0)
+    if (strcmp(name, h->own) == 0 || strcasecmp(name, "localhost") == 0)
         return true;
     if (strncasecmp(h->own, name, len) == 0 && (!h->own[len] || h->own[len] == '.'))
         return true;

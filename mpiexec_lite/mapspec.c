@@ -140,7 +140,7 @@ static bool read_any(struct mapspec *s, const char *text)
 int mapspec_read(struct mapspec *s, const char *text, struct err *e)
 {
     *s = (struct mapspec){ .kind = SPEC_NONE, .count = 1 };
-    if (read_any(s, text))
+    if (!text || read_any(s, text))
         return 0;
     return err_set(e, ERR_INVALID_VAL, "'%.60s' is not none, rr, user:LIST, machine, numa, socket, "
                    "l1cache to l5cache, core, hwthread (each with :K), gpu, ib, en, hfi, hsn or "

@@ -30,7 +30,7 @@ struct mapspec {
     const char *list;            /* SPEC_USER: inside the text that was read */
 };
 
-/* 0, or -1 and e. */
+/* NULL is "none".  0, or -1 and e. */
 int mapspec_read(struct mapspec *s, const char *text, struct err *e);
 bool mapspec_is_known(const char *text);
 

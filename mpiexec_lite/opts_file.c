@@ -66,7 +66,9 @@ static char *readable(const char *folder, const char *name, struct err *e)
 {
     struct buf path = BUF_INIT;
 
-    buf_printf(&path, "%s/%s", folder, name);
+    buf_str(&path, folder);
+    buf_char(&path, '/');
+    buf_str(&path, name);
     if (path.failed)
         err_set(e, ERR_NOMEM, "no memory");
     else if (access(buf_bytes(&path), R_OK) == 0)

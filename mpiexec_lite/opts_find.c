@@ -1,7 +1,6 @@
 /* opts_find.c - which option is meant by a name.  See opts_table.h. */
 #include "mpiexec_lite/opts_table.h"
 
-#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -22,40 +21,45 @@ size_t opts_number_of(const struct option *o)
     return opts_count + (size_t)(o - opts_compat);
 }
 
-static bool is_name(const char *candidate, const char *name, size_t len)
-{
-    return strncasecmp(candidate, name, len) == 0 && !candidate[len];
-}
-
 /* A name that is one capital is not to be had in lower case: -H and -V are not -h
  * and -v. */
 static bool is_capital(const char *name)
 {
-    return isupper((unsigned char)name[0]) && !name[1];
+    return name[0] >= 'A' && name[0] <= 'Z' && !name[1];
 }
 
-static const struct option *find(const char *name, size_t len, bool capital)
+/* The name of o that is this one, or NULL. */
+static const char *name_in(const struct option *o, const char *name, size_t len, bool any_case)
+{
+    for (const char *const *n = o->names; *n; n++)
+        if ((any_case ? !is_capital(*n) && !strncasecmp(*n, name, len)
+                      : !strncmp(*n, name, len)) && !(*n)[len])
+            return *n;
+    return NULL;
+}
+
+static const struct option *find(const char *name, size_t len, bool any_case)
 {
     for (size_t i = 0; i < opts_rows(); i++)
-        for (const char *const *n = opts_row(i)->names; *n; n++)
-            if (is_capital(*n) == capital && (capital ? **n == *name : is_name(*n, name, len)))
-                return opts_row(i);
+        if (name_in(opts_row(i), name, len, any_case))
+            return opts_row(i);
     return NULL;
 }
 
 const struct option *opts_find(const char *name, size_t len)
 {
-    const struct option *o = len == 1 ? find(name, len, true) : NULL;
+    const struct option *o = find(name, len, false);
 
-    return o ? o : find(name, len, false);
+    return o ? o : find(name, len, true);
 }
 
 const char *opts_name_of(const struct option *o, const char *name, size_t len)
 {
-    for (const char *const *n = o->names; *n; n++)
-        if (is_name(*n, name, len))
-            return *n;
-    return o->names[0];
+    const char *known = name_in(o, name, len, false);
+
+    if (!known)
+        known = name_in(o, name, len, true);
+    return known ? known : o->names[0];
 }
 
 const struct refusal *opts_find_refusal(const char *name, size_t len)

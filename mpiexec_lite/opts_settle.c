@@ -66,18 +66,18 @@ static int settle_label(struct reader *r, struct err *e)
     return rc;
 }
 
-/* What needs all that was said. */
 /* What was said by -hold beside what opens gdb. */
 static int check_gdb(const struct reader *r, struct err *e)
 {
-    const struct option *by = r->job[opts_setting_of(opts_find("hold", 4))];
+    const struct option *by = r->plan->gdb ? r->job[opts_setting_of(opts_find("hold", 4))] : NULL;
 
-    if (!r->plan->gdb || !by || by->set == opts_set_gdb)
+    if (!by || by->set == opts_set_gdb)
         return 0;
     return err_set(e, ERR_INVALID_ARG, "duplicate setting: -%s, and ranks are held for gdb, at exec",
                    by->names[0]);
 }
 
+/* What needs all that was said. */
 int opts_settle(struct reader *r, struct err *e)
 {
     if (settle_label(r, e) < 0)

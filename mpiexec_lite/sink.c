@@ -30,13 +30,15 @@ static void on_writable(struct ev_loop *loop, ev_io *w, int revents)
 }
 
 /* Find the way to write to fd without blocking and without changing flags that
- * other processes see. */
+ * other processes see.  Most jobs are short and say little: it is found when there is
+ * something to write. */
 static void choose_way(struct sink *s)
 {
     char path[64];
     struct stat st;
     int again;
 
+    s->chosen = true;
     if (fstat(s->fd, &st) < 0 || S_ISREG(st.st_mode) || s->owned ||
         (fcntl(s->fd, F_GETFL) & O_ACCMODE) == O_RDONLY)         /* it was closed */
         return;
@@ -49,6 +51,7 @@ static void choose_way(struct sink *s)
     if (again >= 0) {
         s->fd = again;
         s->owned = true;
+        ev_io_set(&s->writable, again, EV_WRITE);
     } else {
         s->poll = true;
     }
@@ -61,8 +64,7 @@ int sink_init(struct sink *s, struct ev_loop *loop, int fd, bool owned, const ch
     s->name = strdup(name);
     if (!s->name)
         return -1;
-    choose_way(s);
-    ev_io_init(&s->writable, on_writable, s->fd, EV_WRITE);
+    ev_io_init(&s->writable, on_writable, fd, EV_WRITE);
     s->writable.data = s;
     return 0;
 }
@@ -187,6 +189,8 @@ static size_t push(struct sink *s, const char *data, size_t len)
 
     if (s->put)
         return s->put(s->host, s, data, len);
+    if (!s->chosen)
+        choose_way(s);
     while (done < len && !s->dead) {
         ssize_t n = write_some(s, data + done, len - done);
 

@@ -32,7 +32,7 @@ struct sink {
     int             rank;            /* for put: whose output it is alone; -1: of several */
     bool            errors;          /* for put: it is stderr */
     bool            owned;           /* fd is ours to close */
-    bool            socket, poll;    /* how not to block; see sink.c */
+    bool            chosen, socket, poll;    /* how not to block; see sink.c */
     bool            dead;            /* a write has failed */
     bool            widened;         /* a pipe: was made larger */
     bool            blocked;         /* waits until fd can take bytes */

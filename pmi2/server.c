@@ -127,31 +127,37 @@ void server_log(struct server *s, enum log_level level, struct member *m,
 
 /* --- the table of commands --------------------------------------------- */
 
-const struct command *server_find(const struct server *s, enum wire w, const char *name)
+/* How many names come before this one. */
+static size_t place_of(const struct server *s, enum wire w, const char *name)
 {
     size_t lo = 0, hi = s->nby_name[w];
 
     while (lo < hi) {
         size_t mid = (lo + hi) / 2;
-        int order = strcmp(name, s->by_name[w][mid]->name[w]);
 
-        if (!order)
-            return s->by_name[w][mid];
-        if (order < 0)
-            hi = mid;
-        else
+        if (strcmp(s->by_name[w][mid]->name[w], name) < 0)
             lo = mid + 1;
+        else
+            hi = mid;
     }
-    return NULL;
+    return lo;
+}
+
+const struct command *server_find(const struct server *s, enum wire w, const char *name)
+{
+    size_t i = place_of(s, w, name);
+
+    return i < s->nby_name[w] && !strcmp(s->by_name[w][i]->name[w], name) ? s->by_name[w][i]
+                                                                           : NULL;
 }
 
 static void insert_sorted(struct server *s, enum wire w, const struct command *row)
 {
-    size_t i = s->nby_name[w]++;
+    size_t i = place_of(s, w, row->name[w]);
+    const struct command **at = s->by_name[w] + i;
 
-    for (; i && strcmp(row->name[w], s->by_name[w][i - 1]->name[w]) < 0; i--)
-        s->by_name[w][i] = s->by_name[w][i - 1];
-    s->by_name[w][i] = row;
+    memmove(at + 1, at, (s->nby_name[w]++ - i) * sizeof *at);
+    *at = row;
 }
 
 static int grow_rows(const struct command ***rows, size_t n)
