@@ -86,10 +86,34 @@ void root_server_lost(struct root *r, int position, const char *why)
             lose(r, i);
 }
 
+/* The job has no ranks there, and no other host is started from it. */
+static bool is_spare(const struct root *r, int position)
+{
+    const struct placement *place = &r->main->bundle.place;
+    int first, *ranks = NULL, n = placement_ranks(place, tree_node(r->plan, position), &ranks);
+
+    free(ranks);
+    return n == 0 && !r->main->started && tree_children(&r->tree, position, &first) == 0;
+}
+
+/* What ranks start later is not placed there. */
+static void spare(struct root *r, int position, const char *why)
+{
+    root_tell(r, "%s; it has no ranks, and the job starts without it", why);
+    r->spared++;
+    lose(r, position);
+    root_check_calls(r);
+    root_check_ready(r);
+}
+
 void root_server_failed(struct root *r, int position, const char *why)
 {
     if (root_host_failed(r, position, why))
         return;
+    if (is_spare(r, position)) {
+        spare(r, position, why);
+        return;
+    }
     if (!r->decided && tree_parent(&r->tree, position) > 0) {
         root_trial_over(r, false, why);       /* and it is tried from here */
         return;
