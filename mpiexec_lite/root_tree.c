@@ -81,6 +81,8 @@ void root_server_lost(struct root *r, int position, const char *why)
             news = "";
     if (!r->main->started)
         root_broken(r, EXIT_LAUNCHER, why);
+    else if (*news && !r->main->launch.ending && !root_job_settled(r->main))
+        root_tell(r, "%s; it had no ranks", why);
     for (int i = position; i < r->servers; i++)
         if (i == position || tree_next(&r->tree, position, i) >= 0)
             lose(r, i);
