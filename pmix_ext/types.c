@@ -311,7 +311,7 @@ pmix_data_type_t type_number(const struct type *t)
 
 const char *type_word(const struct type *t, int64_t number)
 {
-    for (const struct word *w = t->words; w && w->text; w++)
+    for (const struct word *w = t->words; w && *w->text; w++)
         if (w->number == number)
             return w->text;
     return NULL;

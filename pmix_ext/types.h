@@ -63,9 +63,11 @@ struct field {
 #define FIELD_NAMED(as) \
     .name = #as, .text = "\"" #as "\":", .length = sizeof "\"" #as "\":" - 1
 
+/* No pointers in it: each would be relocated at every start, of programs that ask
+ * for none. */
 struct word {
     int64_t number;
-    const char *text;        /* NULL ends the words */
+    char text[40];           /* "" ends the words */
 };
 
 struct type {

@@ -57,7 +57,7 @@ static void show_flags(const struct type *t, const void *value, struct buf *b)
 
     if (!n)
         buf_str(b, "none");
-    for (const struct word *w = t->words; w->text; w++)
+    for (const struct word *w = t->words; *w->text; w++)
         if (n & (uint64_t)w->number) {
             buf_printf(b, "%s%s", bar, w->text);
             n &= ~(uint64_t)w->number;

@@ -601,6 +601,24 @@ static void test_protocol_page(void **state)
     free(page);
 }
 
+/* --- words ------------------------------------------------------------------------ */
+
+/* A word that is just as long as its array would have lost its end without a warning. */
+static void test_words(void **state)
+{
+    size_t words = 0;
+
+    (void)state;
+    for (int i = 0; i <= PMIX_DATA_TYPE_MAX; i++) {
+        const struct type *t = type_of((pmix_data_type_t)i);
+
+        for (const struct word *w = t ? t->words : NULL; w && *w->text; w++, words++)
+            if (!memchr(w->text, '\0', sizeof w->text))
+                fail_msg("%s: no room for '%.*s'", t->name, (int)sizeof w->text, w->text);
+    }
+    assert_true(words > 200);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -611,6 +629,7 @@ int main(void)
         cmocka_unit_test(test_statistics_in_c),
         cmocka_unit_test(test_any_value),
         cmocka_unit_test(test_protocol_page),
+        cmocka_unit_test(test_words),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
