@@ -14,11 +14,16 @@
 
 static const char unknown[] = "unknown";
 
-static const struct { pmix_status_t number; const char *meaning; } statuses[] = {
+/* No pointers in it, as in struct attribute. */
+static const struct { pmix_status_t number; char meaning[60]; } statuses[] = {
 #define STATUS(name, meaning) { name, meaning },
 #include "pmix_ext/statuses.def"
 #undef STATUS
 };
+#define STATUS(name, words) \
+    static_assert(sizeof words <= sizeof statuses->meaning, "no room for that of " #name);
+#include "pmix_ext/statuses.def"
+#undef STATUS
 
 static const struct attribute attributes[] = {
 #define ATTRIBUTE(name, type) { #name, name, type },
