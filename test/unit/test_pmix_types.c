@@ -396,12 +396,12 @@ static void *draw_array(const struct type *t, size_t *n, unsigned depth)
 
 static void draw_record(const struct type *t, char *to, unsigned depth)
 {
-    for (const struct field *f = t->fields; f->name; f++) {
+    for (const struct field *f = t->fields; f->length; f++) {
         void *behind = NULL;
         size_t n = draw_below(4);
 
         if (f->holds == HOLDS_COUNTED) {
-            behind = draw_array(f->type, &n, depth);
+            behind = draw_array(field_type(f), &n, depth);
             memcpy(to + f->count, &n, sizeof n);
             memcpy(to + f->offset, &behind, sizeof behind);
         } else if (f->holds == HOLDS_LIST) {
@@ -411,7 +411,7 @@ static void draw_record(const struct type *t, char *to, unsigned depth)
                 list[i] = draw_string();
             memcpy(to + f->offset, &list, sizeof list);
         } else {
-            draw_value(f->type, to + f->offset, depth);
+            draw_value(field_type(f), to + f->offset, depth);
         }
     }
     if (t == type_of(PMIX_INFO))             /* its value is its own */
@@ -541,11 +541,12 @@ static void add_fields(const struct type *t, char *to)
 {
     const char *comma = "{";
 
-    for (const struct field *f = t->fields; f->name; f++, comma = ",") {
+    for (const struct field *f = t->fields; f->length; f++, comma = ",") {
         if (f->holds == HOLDS_MEMBERS)
             to += sprintf(to, "%s\"type\",\"value\"", comma);
         else
-            to += sprintf(to, "%s\"%s\"%s", comma, f->name, f->optional ? "?" : "");
+            to += sprintf(to, "%s\"%.*s\"%s", comma, field_name_length(f), field_name(f),
+                          f->optional ? "?" : "");
     }
     sprintf(to, "}");
 }
