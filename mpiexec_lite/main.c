@@ -56,14 +56,9 @@ static int complain_of(const char *what, const char *why, int status)
  * closed stays of no use: writing to it fails. */
 static int fill_standard(void)
 {
-    int fd;
-
-    do
-        fd = open("/dev/null", O_RDONLY);
-    while (fd >= 0 && fd <= 2);
-    if (fd < 0)
-        return -1;
-    close(fd);
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd)
+            return -1;
     return 0;
 }
 

@@ -343,6 +343,8 @@ void remotes_send(struct remotes *rs, struct msg *m, const char *payload, size_t
     struct buf frame = BUF_INIT;
     struct blob *b;
 
+    if (!rs->n)
+        return;
     if (len)
         msg_int(m, "payload", (long long)len);
     if (wire_v2.format(m, LIMIT_FRAME_LINK, &frame, NULL) < 0 || frame.failed)

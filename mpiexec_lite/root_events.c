@@ -13,6 +13,15 @@ static struct ext_rank who(const struct root_job *j, int rank)
     return (struct ext_rank){ j->bundle.jobid, rank, placement_node(&j->bundle.place, rank) };
 }
 
+/* Told after ranks have been started, who would wait for it, but before all else that is told
+ * of the job. */
+static void tell_created(struct root_job *j)
+{
+    if (!j->created)
+        ext_job_created(j->root->ext, j->bundle.jobid);
+    j->created = true;
+}
+
 /* --- ranks ------------------------------------------------------------- */
 
 static bool lives(const struct root_job *j, int rank)
@@ -48,6 +57,7 @@ void root_rank_not_started(struct root_job *j, int rank, const char *step, int e
     struct ext_rank r = who(j, rank);
     char why[300];
 
+    tell_created(j);
     snprintf(why, sizeof why, "%s: %s", step, strerror(errnum));
     ext_rank_not_started(j->root->ext, &r, why);
 }
@@ -63,6 +73,12 @@ void root_rank_lost(struct root_job *j, int rank)
 }
 
 /* --- jobs -------------------------------------------------------------- */
+
+void root_events_started(struct root_job *j)
+{
+    tell_created(j);
+    ext_job_started(j->root->ext, j->bundle.jobid);
+}
 
 void root_job_tried(struct root_job *j, int position)
 {
@@ -83,6 +99,8 @@ void root_events_look(struct root_job *j)
 
 void root_events_ended(struct root_job *j)
 {
+    if (j->started)
+        tell_created(j);
     ext_job_ended(j->root->ext, j->bundle.jobid,
                   j->refused ? EXIT_LAUNCHER : launch_outcome(&j->launch));
 }

@@ -69,7 +69,7 @@ struct root_job {
     struct starting   starting;  /* what is to be heard */
     struct err        missing;   /* why the first of them does not run */
     bool              started, refused;  /* refused: its start failed */
-    bool              launched;          /* it was told that all of it has been started */
+    bool              created, launched; /* told: that it is there, and all of it was started */
     int               to_hold, held;     /* ranks that are to wait for a debugger; that do */
     bool              ready, released;   /* it was told that all of them do; that some go on */
     bool              ranks_lost;        /* some, with their node */
@@ -253,6 +253,7 @@ void root_rank_not_started(struct root_job *j, int rank, const char *step, int e
 void root_rank_lost(struct root_job *j, int rank);
 /* A position has tried to start its ranks, or is lost. */
 void root_job_tried(struct root_job *j, int position);
+void root_events_started(struct root_job *j);
 void root_events_look(struct root_job *j);       /* all of it may have been started */
 void root_events_ended(struct root_job *j);      /* nothing is left of it */
 

@@ -299,7 +299,6 @@ void root_job_start(struct root_job *j)
     if (mixed && j->crew.job)
         job_set_mixed(j->crew.job);
     root_names_add(j);
-    ext_job_created(r->ext, j->bundle.jobid);
     if (root_open_files(j, &e) < 0) {
         root_broken(r, EXIT_LAUNCHER, e.text);
         return;
@@ -316,7 +315,7 @@ void root_job_start(struct root_job *j)
     }
     if (!j->number)
         root_tools_open(r);
-    ext_job_started(r->ext, j->bundle.jobid);
+    root_events_started(j);
     root_events_look(j);
 }
 
