@@ -19,7 +19,7 @@
 enum kind { BOOL, INT, UNSIGNED, SIZE, SECONDS, TEXT, OPTION, WORDS };
 
 struct field {
-    const char *name;        /* for messages */
+    char        name[24];    /* for messages */
     enum kind   kind;        /* type: bool, int (or enum), unsigned, size_t, double,
                                 char *, char * or NULL, struct strlist */
     size_t      at;          /* offset in its struct */

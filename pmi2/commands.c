@@ -15,10 +15,10 @@
 #define SERVICE_ARG   { .name = { "service", "name" }, .type = ARG_TEXT, \
                         .required = ON_BOTH, .max = LIMIT_SERVICE }
 #define END           { .type = ARG_TEXT }
-#define FIELDS_END    { .always = NULL }
+#define FIELDS_END    { .always = "" }
 #define BOTH(n)       { { n }, { n } }
-#define ONLY_1(n)     { { n }, { NULL } }
-#define ONLY_2(n)     { { NULL }, { n } }
+#define ONLY_1(n)     { { n }, { "" } }
+#define ONLY_2(n)     { { "" }, { n } }
 
 static const struct arg init_args[] = {
     { .name = { "pmi_version" }, .type = ARG_INT, .required = ON_BOTH, .max = INT_MAX },
@@ -34,11 +34,11 @@ static const struct arg initack_args[] = {
 };
 
 static const struct arg fullinit_args[] = {
-    { .name = { NULL, "pmijobid" }, .type = ARG_TEXT },
-    { .name = { NULL, "pmirank" }, .type = ARG_INT, .min = -1, .max = INT_MAX },
-    { .name = { NULL, "srcid" }, .type = ARG_INT, .min = -1, .max = INT_MAX },
-    { .name = { NULL, "threaded" }, .type = ARG_BOOL },
-    { .name = { NULL, "extensions" }, .type = ARG_TEXT },
+    { .name = { "", "pmijobid" }, .type = ARG_TEXT },
+    { .name = { "", "pmirank" }, .type = ARG_INT, .min = -1, .max = INT_MAX },
+    { .name = { "", "srcid" }, .type = ARG_INT, .min = -1, .max = INT_MAX },
+    { .name = { "", "threaded" }, .type = ARG_BOOL },
+    { .name = { "", "extensions" }, .type = ARG_TEXT },
     END
 };
 static const struct field fullinit_fields[] = {
@@ -62,7 +62,7 @@ static const struct field jobid_fields[] = {
 };
 
 static const struct arg abort_args[] = {
-    { .name = { NULL, "isworld" }, .type = ARG_BOOL },
+    { .name = { "", "isworld" }, .type = ARG_BOOL },
     { .name = { "exitcode", "exitcode" }, .also = { "exit_code" }, .type = ARG_INT,
       .min = INT_MIN, .max = INT_MAX },
     { .name = { "message", "msg" }, .also = { "error_msg", "message" }, .type = ARG_BYTES },
@@ -70,15 +70,15 @@ static const struct arg abort_args[] = {
 };
 
 static const struct arg put_args[] = {
-    SPACE_ARG(NULL), KEY_ARG("key"), VALUE_ARG,
-    { .name = { NULL, "read-only" }, .type = ARG_BOOL }, END
+    SPACE_ARG(""), KEY_ARG("key"), VALUE_ARG,
+    { .name = { "", "read-only" }, .type = ARG_BOOL }, END
 };
 static const struct arg get_args[] = { SPACE_ARG("jobid"), KEY_ARG("key"), END };
 static const struct arg attr_args[] = { KEY_ARG("key"), END };
 static const struct field value_fields[] = { { .name = BOTH("value") }, FIELDS_END };
 
 static const struct arg index_args[] = {
-    SPACE_ARG(NULL),
+    SPACE_ARG(""),
     { .name = { "idx" }, .type = ARG_INT, .required = ON_BOTH, .max = INT_MAX }, END
 };
 static const struct field index_fields[] = {
@@ -90,9 +90,9 @@ static const struct arg fence_args[] = { { .name = { "group" }, .type = ARG_TEXT
 static const struct field fence_fields[] = { { .name = ONLY_1("tag") }, FIELDS_END };
 
 static const struct arg ring_args[] = {
-    { .name = { NULL, "ring-count" }, .type = ARG_INT, .max = INT_MAX },
-    { .name = { NULL, "ring-left" }, .type = ARG_TEXT, .max = LIMIT_VALUE },
-    { .name = { NULL, "ring-right" }, .type = ARG_TEXT, .max = LIMIT_VALUE },
+    { .name = { "", "ring-count" }, .type = ARG_INT, .max = INT_MAX },
+    { .name = { "", "ring-left" }, .type = ARG_TEXT, .max = LIMIT_VALUE },
+    { .name = { "", "ring-right" }, .type = ARG_TEXT, .max = LIMIT_VALUE },
     END
 };
 static const struct field ring_fields[] = {
@@ -102,7 +102,7 @@ static const struct field ring_fields[] = {
 
 static const struct arg putnode_args[] = { KEY_ARG("key"), VALUE_ARG, END };
 static const struct arg getnode_args[] = {
-    KEY_ARG("key"), { .name = { NULL, "wait" }, .type = ARG_BOOL }, END
+    KEY_ARG("key"), { .name = { "", "wait" }, .type = ARG_BOOL }, END
 };
 
 static const struct arg publish_args[] = {
@@ -127,23 +127,23 @@ static const struct field spawn_fields[] = {
     FIELDS_END
 };
 static const struct arg job_args[] = {
-    { .name = { NULL, "jobid" }, .type = ARG_TEXT, .required = ON_BOTH, .max = LIMIT_JOBID }, END
+    { .name = { "", "jobid" }, .type = ARG_TEXT, .required = ON_BOTH, .max = LIMIT_JOBID }, END
 };
 static const struct field connect_fields[] = {
     { .name = ONLY_2("kvscopy"), .always = "FALSE" }, FIELDS_END
 };
 static const struct arg read_args[] = {
-    { .name = { NULL, "index" }, .type = ARG_INT, .max = INT_MAX }, END
+    { .name = { "", "index" }, .type = ARG_INT, .max = INT_MAX }, END
 };
 static const struct field read_fields[] = {
-    { .name = ONLY_2("data"), .always = "" }, { .name = ONLY_2("next"), .always = "0" },
+    { .name = ONLY_2("data") }, { .name = ONLY_2("next"), .always = "0" },
     FIELDS_END
 };
 static const struct arg copy_args[] = {
-    { .name = { NULL, "jobid" }, .type = ARG_TEXT, .required = ON_BOTH, .max = LIMIT_JOBID },
-    { .name = { NULL, "index" }, .type = ARG_INT, .required = ON_BOTH, .max = INT_MAX },
-    { .name = { NULL, "last" }, .type = ARG_BOOL },
-    { .name = { NULL, "data" }, .type = ARG_TEXT, .required = ON_BOTH },
+    { .name = { "", "jobid" }, .type = ARG_TEXT, .required = ON_BOTH, .max = LIMIT_JOBID },
+    { .name = { "", "index" }, .type = ARG_INT, .required = ON_BOTH, .max = INT_MAX },
+    { .name = { "", "last" }, .type = ARG_BOOL },
+    { .name = { "", "data" }, .type = ARG_TEXT, .required = ON_BOTH },
     END
 };
 

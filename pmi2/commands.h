@@ -35,9 +35,13 @@ enum arg_type {
     ARG_BOOL                 /* TRUE/FALSE and the like; absent: false */
 };
 
+/* Bytes of a name and of a value in a row, their ends included.  A row holds them and does
+ * not point to them: a table with addresses in it is written at each start of a program. */
+enum { ROW_NAME = 16, ROW_VALUE = 8 };
+
 struct arg {
-    const char   *name[WIRES];   /* NULL: not on that wire */
-    const char   *also[WIRES];   /* another name that clients use, or NULL */
+    char          name[WIRES][ROW_NAME];     /* "": not on that wire */
+    char          also[WIRES][ROW_NAME];     /* another name that clients use, or "" */
     enum arg_type type;
     unsigned      required;      /* OR of ON(wire) */
     long long     min, max;      /* ARG_INT: range; ARG_TEXT: max bytes (0: the frame) */
@@ -49,9 +53,9 @@ struct arg {
 
 /* A reply's own fields, written in this order after the common ones. */
 struct field {
-    const char *name[WIRES][2];  /* up to two names that carry the same value */
-    const char *always;          /* sent with this value if the handler set none */
-    const char *failed;          /* instead of that where the command fails; or NULL */
+    char name[WIRES][2][ROW_NAME];   /* up to two names that carry the same value */
+    char always[ROW_VALUE];      /* sent with this value if the handler set none; or "" */
+    char failed[ROW_VALUE];      /* instead of that where the command fails; or "" */
 };
 
 enum { ARGS_MAX = 8, FIELDS_MAX = 9 };

@@ -98,16 +98,16 @@ static void add_fields(struct msg *m, const struct request *rq, enum wire w, boo
 {
     const struct field *f = rq->cmd->fields;
 
-    for (int i = 0; f && (f[i].name[0][0] || f[i].name[1][0]); i++) {
+    for (int i = 0; f && (*f[i].name[0][0] || *f[i].name[1][0]); i++) {
         const struct value *v = &rq->field[i];
-        const char *none = failed && f[i].failed ? f[i].failed : f[i].always;
+        const char *none = failed && *f[i].failed ? f[i].failed : f[i].always;
 
-        for (int k = 0; k < 2 && f[i].name[w][k]; k++)
+        for (int k = 0; k < 2 && *f[i].name[w][k]; k++)
             if (v->number)
                 msg_int(m, f[i].name[w][k], v->n);
             else if (v->s)
                 msg_bytes(m, f[i].name[w][k], v->s, v->len);
-            else if (none)
+            else if (*none)
                 msg_str(m, f[i].name[w][k], none);
     }
 }

@@ -184,9 +184,9 @@ void conn_drained(struct conn *c, size_t queued)
 
 static const struct pair *find_arg(const struct msg *m, const struct arg *a, enum wire w)
 {
-    const struct pair *p = a->name[w] ? msg_find(m, a->name[w]) : NULL;
+    const struct pair *p = *a->name[w] ? msg_find(m, a->name[w]) : NULL;
 
-    return p || !a->also[w] ? p : msg_find(m, a->also[w]);
+    return p || !*a->also[w] ? p : msg_find(m, a->also[w]);
 }
 
 static int take_text(const struct arg *a, const struct pair *p, struct value *v,
@@ -222,7 +222,7 @@ static int take_args(struct request *rq, const struct msg *m, struct err *e)
     enum wire w = rq->conn->framer.wire;
     const struct arg *a = rq->cmd->args;
 
-    for (int i = 0; a && (a[i].name[0] || a[i].name[1]); i++) {
+    for (int i = 0; a && (*a[i].name[0] || *a[i].name[1]); i++) {
         const struct pair *p = find_arg(m, &a[i], w);
 
         assert(i < ARGS_MAX);

@@ -4,21 +4,21 @@
 
 #include "pmix_ext/serve.h"
 
-#define TEXT(n)       { .name = { NULL, n }, .type = ARG_TEXT }
-#define NEEDED(n)     { .name = { NULL, n }, .type = ARG_TEXT, .required = ON(WIRE_2) }
-#define NUMBER(n, a, b) { .name = { NULL, n }, .type = ARG_INT, .required = ON(WIRE_2), \
+#define TEXT(n)       { .name = { "", n }, .type = ARG_TEXT }
+#define NEEDED(n)     { .name = { "", n }, .type = ARG_TEXT, .required = ON(WIRE_2) }
+#define NUMBER(n, a, b) { .name = { "", n }, .type = ARG_INT, .required = ON(WIRE_2), \
                           .min = a, .max = b }
-#define OPTION(n, a, b) { .name = { NULL, n }, .type = ARG_INT, .min = a, .max = b }
+#define OPTION(n, a, b) { .name = { "", n }, .type = ARG_INT, .min = a, .max = b }
 #define END           { .type = ARG_TEXT }
-#define FIELD(n)      { .name = { { NULL }, { n } } }
+#define FIELD(n)      { .name = { { "" }, { n } } }
 /* What fails before its handler sees it is PMIX_ERR_BAD_PARAM. */
-#define STATUS        { .name = { { NULL }, { "status" } }, .always = "0", .failed = "-27" }
-#define FIELDS_END    { .always = NULL }
+#define STATUS        { .name = { { "" }, { "status" } }, .always = "0", .failed = "-27" }
+#define FIELDS_END    { .always = "" }
 
 static const struct field status_fields[] = { STATUS, FIELDS_END };
 
 static const struct arg connect_args[] = {
-    TEXT("name"), TEXT("version"), { .name = { NULL, "payload" }, .type = ARG_BOOL },
+    TEXT("name"), TEXT("version"), { .name = { "", "payload" }, .type = ARG_BOOL },
     OPTION("rank", 0, PMIX_RANK_VALID - 1), END
 };
 static const struct field connect_fields[] = {
@@ -35,11 +35,11 @@ static const struct arg query_args[] = { NEEDED("queries"), END };
 static const struct field query_fields[] = { STATUS, FIELD("results"), FIELDS_END };
 
 static const struct arg push_args[] = {
-    NEEDED("nspace"), TEXT("data"), { .name = { NULL, "end" }, .type = ARG_BOOL }, END
+    NEEDED("nspace"), TEXT("data"), { .name = { "", "end" }, .type = ARG_BOOL }, END
 };
 
 static const struct arg part_args[] = {
-    OPTION("size", 1, LIMIT_WHOLE), { .name = { NULL, "data" }, .type = ARG_BYTES }, END
+    OPTION("size", 1, LIMIT_WHOLE), { .name = { "", "data" }, .type = ARG_BYTES }, END
 };
 
 static const struct arg log_args[] = { NEEDED("data"), TEXT("directives"), END };
@@ -47,7 +47,7 @@ static const struct field log_fields[] = { STATUS, FIELD("results"), FIELDS_END 
 
 static const struct arg pull_args[] = {
     NEEDED("procs"),
-    { .name = { NULL, "channel" }, .type = ARG_INT, .required = ON(WIRE_2), .max = UINT16_MAX },
+    { .name = { "", "channel" }, .type = ARG_INT, .required = ON(WIRE_2), .max = UINT16_MAX },
     TEXT("directives"), END
 };
 static const struct field pull_fields[] = { STATUS, FIELD("id"), FIELDS_END };

@@ -14,11 +14,16 @@
 
 static const char unknown[] = "unknown";
 
-static const struct { pmix_status_t number; const char *meaning; } statuses[] = {
+/* No pointers in it, as in struct attribute. */
+static const struct { pmix_status_t number; char meaning[60]; } statuses[] = {
 #define STATUS(name, meaning) { name, meaning },
 #include "pmix_ext/statuses.def"
 #undef STATUS
 };
+#define STATUS(name, words) \
+    static_assert(sizeof words <= sizeof statuses->meaning, "no room for that of " #name);
+#include "pmix_ext/statuses.def"
+#undef STATUS
 
 static const struct attribute attributes[] = {
 #define ATTRIBUTE(name, type) { #name, name, type },
@@ -39,7 +44,7 @@ static const struct word words_device[] = {
     { PMIX_DEVTYPE_OPENFABRICS, "PMIX_DEVTYPE_OPENFABRICS" },
     { PMIX_DEVTYPE_DMA, "PMIX_DEVTYPE_DMA" },
     { PMIX_DEVTYPE_COPROC, "PMIX_DEVTYPE_COPROC" },
-    { 0, NULL }
+    { 0, "" }
 };
 
 static const struct word words_comparison[] = {
@@ -49,7 +54,7 @@ static const struct word words_comparison[] = {
     { PMIX_VALUE_TYPE_DIFFERENT, "PMIX_VALUE_TYPE_DIFFERENT" },
     { PMIX_VALUE_INCOMPATIBLE_OBJECTS, "PMIX_VALUE_INCOMPATIBLE_OBJECTS" },
     { PMIX_VALUE_COMPARISON_NOT_AVAIL, "PMIX_VALUE_COMPARISON_NOT_AVAIL" },
-    { 0, NULL }
+    { 0, "" }
 };
 
 /* --- statuses and attributes ---------------------------------------------------- */
@@ -96,7 +101,7 @@ const char *PMIx_Get_attribute_name(const char *attrstring)
 
 static const char *word_of(const struct word *words, int64_t number)
 {
-    for (; words->text; words++)
+    for (; *words->text; words++)
         if (words->number == number)
             return words->text;
     return unknown;

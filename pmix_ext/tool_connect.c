@@ -373,7 +373,7 @@ int tool_targets(const char *text, struct targets *out)
     tool_reach(out->nspace);
     if (!text || !text[n])
         return one_word(out, PMIX_RANK_WILDCARD);
-    for (const struct word *w = words_rank; w->text; w++)
+    for (const struct word *w = words_rank; *w->text; w++)
         if (!strcmp(w->text, text + n + 1))
             return one_word(out, (pmix_rank_t)w->number);
     if (read_ranks(text + n + 1, out) == 0)

@@ -140,7 +140,7 @@ static json_t *json_of_word(const struct type *t, const char *text)
         return json_of_proc(text);
     if (t->form == FORM_BOOL && !*text)
         return json_true();
-    for (const struct word *w = t->words; t->form != FORM_RANK && w && w->text; w++)
+    for (const struct word *w = t->words; t->form != FORM_RANK && w && *w->text; w++)
         if (!strcasecmp(w->text, text))
             return json_integer(w->number);
     json = json_loads(text, JSON_DECODE_ANY, NULL);
@@ -187,7 +187,7 @@ int tool_status(const char *word, pmix_status_t *status)
     }
     snprintf(name, sizeof name, "%s%s", strncasecmp(word, "PMIX_", 5) ? "PMIX_" : "", word);
     nearest_start(&near, name);
-    for (const struct word *w = type_of(PMIX_STATUS)->words; w->text; w++) {
+    for (const struct word *w = type_of(PMIX_STATUS)->words; *w->text; w++) {
         if (!strcasecmp(w->text, name)) {
             *status = (pmix_status_t)w->number;
             return 0;

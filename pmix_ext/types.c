@@ -4,46 +4,26 @@
 #include "pmix_ext/value.h"
 #include "pmix_ext/words.h"
 
-#define LENGTH(a) (sizeof(a) / sizeof *(a))
-
-static const struct type rows[PMIX_STOR_ACCESS_TYPE + 1];
-
-/* --- types that have no number of their own --------------------------------------- */
-
-static const struct type key_type = {
-    .name = "key", .form = FORM_CHARS, .size = sizeof(pmix_key_t)
-};
-static const struct type char_type = { .name = "char", .form = FORM_CHAR, .size = 1 };
-
-/* How the sender keeps its infos is nothing to the receiver, who would leak a value that
- * is marked as another's. */
-static const struct type info_flags_type = {
-    .name = "flags", .form = FORM_FLAGS, .size = sizeof(pmix_info_directives_t),
-    .hidden = PMIX_INFO_ARRAY_END | PMIX_INFO_PERSISTENT, .words = words_flags
-};
-
 /* --- fields ----------------------------------------------------------------------- */
 
 #define FIELD(record, member, of) \
-    { FIELD_NAMED(member), .type = &rows[of], .offset = offsetof(record, member) }
-#define FIELD_AS(record, member, of) \
-    { FIELD_NAMED(member), .type = &(of), .offset = offsetof(record, member) }
-#define OPTIONAL_AS(record, member, of) \
-    { FIELD_NAMED(member), .type = &(of), .optional = true, .offset = offsetof(record, member) }
+    { FIELD_NAMED(member), .type = of, .offset = offsetof(record, member) }
+#define FIELD_OPTIONAL(record, member, of) \
+    { FIELD_NAMED(member), .type = of, .optional = true, .offset = offsetof(record, member) }
 #define FIELD_MEMBERS(record, member, of) \
-    { FIELD_NAMED(member), .type = &rows[of], .holds = HOLDS_MEMBERS, \
+    { FIELD_NAMED(member), .type = of, .holds = HOLDS_MEMBERS, \
       .offset = offsetof(record, member) }
 #define FIELD_LIST(record, member, may_be_absent) \
-    { FIELD_NAMED(member), .type = &rows[PMIX_STRING], .holds = HOLDS_LIST, \
+    { FIELD_NAMED(member), .type = PMIX_STRING, .holds = HOLDS_LIST, \
       .optional = may_be_absent, .offset = offsetof(record, member) }
 #define FIELD_COUNTED(record, member, of, counter, may_be_absent) \
-    { FIELD_NAMED(member), .type = &rows[of], .holds = HOLDS_COUNTED, \
+    { FIELD_NAMED(member), .type = of, .holds = HOLDS_COUNTED, \
       .optional = may_be_absent, .offset = offsetof(record, member), \
       .count = offsetof(record, counter) }
 
 static const struct field timeval_fields[] = {
-    { FIELD_NAMED(sec), .type = &rows[PMIX_TIME], .offset = offsetof(struct timeval, tv_sec) },
-    { FIELD_NAMED(usec), .type = &rows[PMIX_INT64], .offset = offsetof(struct timeval, tv_usec) },
+    { FIELD_NAMED(sec), .type = PMIX_TIME, .offset = offsetof(struct timeval, tv_sec) },
+    { FIELD_NAMED(usec), .type = PMIX_INT64, .offset = offsetof(struct timeval, tv_usec) },
     { 0 }
 };
 static const struct field proc_fields[] = {
@@ -55,21 +35,20 @@ static const struct field app_fields[] = {
     FIELD(pmix_app_t, cmd, PMIX_STRING),
     FIELD_LIST(pmix_app_t, argv, true),
     FIELD_LIST(pmix_app_t, env, true),
-    { FIELD_NAMED(cwd), .type = &rows[PMIX_STRING], .optional = true,
-      .offset = offsetof(pmix_app_t, cwd) },
+    FIELD_OPTIONAL(pmix_app_t, cwd, PMIX_STRING),
     FIELD(pmix_app_t, maxprocs, PMIX_INT),
     FIELD_COUNTED(pmix_app_t, info, PMIX_INFO, ninfo, true),
     { 0 }
 };
 static const struct field info_fields[] = {
-    FIELD_AS(pmix_info_t, key, key_type),
+    FIELD(pmix_info_t, key, TYPE_KEY),
     FIELD_MEMBERS(pmix_info_t, value, PMIX_VALUE),
-    OPTIONAL_AS(pmix_info_t, flags, info_flags_type),
+    FIELD_OPTIONAL(pmix_info_t, flags, TYPE_INFO_FLAGS),
     { 0 }
 };
 static const struct field pdata_fields[] = {
     FIELD(pmix_pdata_t, proc, PMIX_PROC),
-    FIELD_AS(pmix_pdata_t, key, key_type),
+    FIELD(pmix_pdata_t, key, TYPE_KEY),
     FIELD_MEMBERS(pmix_pdata_t, value, PMIX_VALUE),
     { 0 }
 };
@@ -90,7 +69,7 @@ static const struct field query_fields[] = {
 static const struct field envar_fields[] = {
     FIELD(pmix_envar_t, envar, PMIX_STRING),
     FIELD(pmix_envar_t, value, PMIX_STRING),
-    OPTIONAL_AS(pmix_envar_t, separator, char_type),
+    FIELD_OPTIONAL(pmix_envar_t, separator, TYPE_CHAR),
     { 0 }
 };
 static const struct field coord_fields[] = {
@@ -100,7 +79,7 @@ static const struct field coord_fields[] = {
 };
 static const struct field regattr_fields[] = {
     FIELD(pmix_regattr_t, name, PMIX_STRING),
-    FIELD_AS(pmix_regattr_t, string, key_type),
+    FIELD(pmix_regattr_t, string, TYPE_KEY),
     FIELD(pmix_regattr_t, type, PMIX_DATA_TYPE),
     FIELD_LIST(pmix_regattr_t, description, false),
     { 0 }
@@ -131,7 +110,7 @@ static const struct field proc_stats_fields[] = {
     FIELD(pmix_proc_stats_t, proc, PMIX_PROC),
     FIELD(pmix_proc_stats_t, pid, PMIX_PID),
     FIELD(pmix_proc_stats_t, cmd, PMIX_STRING),
-    FIELD_AS(pmix_proc_stats_t, state, char_type),
+    FIELD(pmix_proc_stats_t, state, TYPE_CHAR),
     FIELD(pmix_proc_stats_t, time, PMIX_TIMEVAL),
     FIELD(pmix_proc_stats_t, percent_cpu, PMIX_FLOAT),
     FIELD(pmix_proc_stats_t, priority, PMIX_INT32),
@@ -189,20 +168,15 @@ static const struct field node_stats_fields[] = {
 };
 
 static const struct field answer_fields[] = {
-    OPTIONAL_AS(struct value_answer, query, rows[PMIX_SIZE]),
-    FIELD_AS(struct value_answer, key, key_type),
-    { FIELD_NAMED(value), .type = &rows[PMIX_VALUE], .holds = HOLDS_MEMBERS, .optional = true,
+    FIELD_OPTIONAL(struct value_answer, query, PMIX_SIZE),
+    FIELD(struct value_answer, key, TYPE_KEY),
+    { FIELD_NAMED(value), .type = PMIX_VALUE, .holds = HOLDS_MEMBERS, .optional = true,
       .offset = offsetof(struct value_answer, value) },
-    OPTIONAL_AS(struct value_answer, flags, info_flags_type),
-    OPTIONAL_AS(struct value_answer, status, rows[PMIX_STATUS]),
-    OPTIONAL_AS(struct value_answer, piece, rows[PMIX_STRING]),
-    OPTIONAL_AS(struct value_answer, more, rows[PMIX_BOOL]),
+    FIELD_OPTIONAL(struct value_answer, flags, TYPE_INFO_FLAGS),
+    FIELD_OPTIONAL(struct value_answer, status, PMIX_STATUS),
+    FIELD_OPTIONAL(struct value_answer, piece, PMIX_STRING),
+    FIELD_OPTIONAL(struct value_answer, more, PMIX_BOOL),
     { 0 }
-};
-
-const struct type type_answer = {
-    .name = "answer", .form = FORM_RECORD, .place = PLACE_NONE,
-    .size = sizeof(struct value_answer), .fields = answer_fields
 };
 
 /* --- the rows --------------------------------------------------------------------- */
@@ -221,7 +195,7 @@ const struct type type_answer = {
 #define LOCAL(number, f, p, c_type) \
     [number] = { .name = #number, .form = f, .place = p, .size = sizeof(c_type), .local = true }
 
-static const struct type rows[] = {
+const struct type type_rows[TYPES] = {
     INSIDE(PMIX_UNDEF, FORM_NONE, char),
     INSIDE(PMIX_BOOL, FORM_BOOL, bool),
     INSIDE(PMIX_BYTE, FORM_UINT, uint8_t),
@@ -289,29 +263,45 @@ static const struct type rows[] = {
     INSIDE(PMIX_STOR_ACCESS, FORM_UINT, pmix_storage_accessibility_t),
     INSIDE(PMIX_STOR_PERSIST, FORM_UINT, pmix_storage_persistence_t),
     INSIDE(PMIX_STOR_ACCESS_TYPE, FORM_UINT, pmix_storage_access_type_t),
+
+    [TYPE_KEY] = { .name = "key", .form = FORM_CHARS, .size = sizeof(pmix_key_t) },
+    [TYPE_CHAR] = { .name = "char", .form = FORM_CHAR, .size = 1 },
+    /* How the sender keeps its infos is nothing to the receiver, who would leak a value that
+     * is marked as another's. */
+    [TYPE_INFO_FLAGS] = {
+        .name = "flags", .form = FORM_FLAGS, .size = sizeof(pmix_info_directives_t),
+        .hidden = PMIX_INFO_ARRAY_END | PMIX_INFO_PERSISTENT, .words = words_flags
+    },
+    [TYPE_ANSWER] = {
+        .name = "answer", .form = FORM_RECORD, .place = PLACE_NONE,
+        .size = sizeof(struct value_answer), .fields = answer_fields
+    },
 };
 
 const struct type *type_of(pmix_data_type_t number)
 {
-    return number < LENGTH(rows) && rows[number].name ? &rows[number] : NULL;
+    return number < TYPES_OF_PMIX && type_rows[number].name ? &type_rows[number] : NULL;
 }
 
 const struct type *type_named(const char *name, size_t len)
 {
-    for (size_t i = 0; i < LENGTH(rows); i++)
-        if (rows[i].name && strlen(rows[i].name) == len && !memcmp(rows[i].name, name, len))
-            return &rows[i];
+    for (size_t i = 0; i < TYPES_OF_PMIX; i++) {
+        const char *s = type_rows[i].name;
+
+        if (s && strlen(s) == len && !memcmp(s, name, len))
+            return &type_rows[i];
+    }
     return NULL;
 }
 
 pmix_data_type_t type_number(const struct type *t)
 {
-    return (pmix_data_type_t)(t - rows);
+    return (pmix_data_type_t)(t - type_rows);
 }
 
 const char *type_word(const struct type *t, int64_t number)
 {
-    for (const struct word *w = t->words; w && w->text; w++)
+    for (const struct word *w = t->words; w && *w->text; w++)
         if (w->number == number)
             return w->text;
     return NULL;

@@ -44,28 +44,36 @@ enum holds {
     HOLDS_COUNTED            /* a pointer to as many as another member says; owned */
 };
 
-struct type;
-
 enum { FIELD_TEXT = 32 };
 
+/* Fields and words hold no pointers: each would be relocated at every start, of programs
+ * that ask for none. */
 struct field {
-    const char *name;        /* as in C; NULL ends the fields */
+    uint16_t length;         /* of the text, which needs no NUL; 0 ends the fields */
+    pmix_data_type_t type;   /* of PMIx, or one of those below */
+    uint16_t offset;
+    uint16_t count;          /* HOLDS_COUNTED: offset of the size_t that counts */
     char text[FIELD_TEXT];   /* as JSON has it before a value: "name":, in quotes */
-    size_t length;           /* of that text */
-    const struct type *type;
     enum holds holds;
     bool optional;           /* not written if all is zero; may be absent */
-    size_t offset;
-    size_t count;            /* HOLDS_COUNTED: offset of the size_t that counts */
 };
 
-/* The three ways a field has its name. */
-#define FIELD_NAMED(as) \
-    .name = #as, .text = "\"" #as "\":", .length = sizeof "\"" #as "\":" - 1
+#define FIELD_NAMED(as) .text = "\"" #as "\":", .length = sizeof "\"" #as "\":" - 1
+
+/* The name alone: so many bytes, and no NUL. */
+static inline const char *field_name(const struct field *f)
+{
+    return f->text + 1;
+}
+
+static inline int field_name_length(const struct field *f)
+{
+    return f->length - 3;    /* without the quotes and the colon */
+}
 
 struct word {
     int64_t number;
-    const char *text;        /* NULL ends the words */
+    char text[40];           /* "" ends the words */
 };
 
 struct type {
@@ -80,13 +88,28 @@ struct type {
     const struct word *words;        /* what its numbers are called, or NULL */
 };
 
-/* The row of a number, or of a name of len bytes, or NULL.  Constant, thread-safe. */
+/* Numbers of fields' types that PMIx has none for; they are no values' types. */
+enum {
+    TYPES_OF_PMIX = PMIX_STOR_ACCESS_TYPE + 1,
+    TYPE_KEY = TYPES_OF_PMIX,        /* pmix_key_t */
+    TYPE_CHAR,
+    TYPE_INFO_FLAGS,                 /* an info's, as they travel */
+    TYPE_ANSWER,                     /* struct value_answer (value.h) */
+    TYPES
+};
+
+extern const struct type type_rows[TYPES];   /* by number */
+
+static inline const struct type *field_type(const struct field *f)
+{
+    return &type_rows[f->type];
+}
+
+/* The row of a PMIx type's number, or of its name of len bytes, or NULL.  Constant,
+ * thread-safe. */
 const struct type *type_of(pmix_data_type_t number);
 const struct type *type_named(const char *name, size_t len);
 pmix_data_type_t   type_number(const struct type *t);
-
-/* Of struct value_answer (value.h), which has no number: it is no value's type. */
-extern const struct type type_answer;
 
 /* What people call a number of this type ("PMIX_PROC_STATE_RUNNING"), or NULL. */
 const char *type_word(const struct type *t, int64_t number);

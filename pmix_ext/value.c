@@ -53,15 +53,15 @@ static void clear_record(const struct type *t, void *record)
     bool lent = t == type_of(PMIX_INFO) &&
                 ((const pmix_info_t *)record)->flags & PMIX_INFO_PERSISTENT;
 
-    for (const struct field *f = t->fields; f->name; f++) {
+    for (const struct field *f = t->fields; f->length; f++) {
         char *at = (char *)record + f->offset;
 
         if (f->holds == HOLDS_LIST)
             clear_list(load_pointer(at));
         else if (f->holds == HOLDS_COUNTED)
-            type_free_array(f->type, load_pointer(at), load_count(record, f));
+            type_free_array(field_type(f), load_pointer(at), load_count(record, f));
         else if (f->holds == HOLDS_ONE || !lent)
-            type_clear(f->type, at);
+            type_clear(field_type(f), at);
     }
 }
 

@@ -69,17 +69,17 @@ static int take_rest_of(struct value_answer *a, struct in *in)
     int rc;
 
     in->answer = a->piece ? NULL : a;
-    rc = take_value(&type_answer, &rest, in);
+    rc = take_value(&type_rows[TYPE_ANSWER], &rest, in);
     if (rc == 0)
         rc = go_on(a, &rest, in);
-    type_clear(&type_answer, &rest);
+    type_clear(&type_rows[TYPE_ANSWER], &rest);
     return rc;
 }
 
 static int take_answer(struct value_answer *a, struct in *in)
 {
     in->answer = a;
-    if (take_value(&type_answer, a, in) < 0)
+    if (take_value(&type_rows[TYPE_ANSWER], a, in) < 0)
         return -1;
     if (a->piece && a->value.type != PMIX_UNDEF)
         return err_set(in->e, ERR_INVALID_VAL, ".piece: and a value");
@@ -139,5 +139,5 @@ int value_decode_answers(const char *text, size_t len, const char *what,
 
 void value_free_answers(struct value_answer *list, size_t n)
 {
-    type_free_array(&type_answer, list, n);
+    type_free_array(&type_rows[TYPE_ANSWER], list, n);
 }

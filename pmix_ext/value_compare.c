@@ -74,16 +74,16 @@ static int order_record(const struct type *t, const char *a, const char *b)
 {
     int c = 0;
 
-    for (const struct field *f = t->fields; !c && f->name; f++) {
+    for (const struct field *f = t->fields; !c && f->length; f++) {
         const char *x = a + f->offset, *y = b + f->offset;
 
         if (f->holds == HOLDS_LIST)
             c = order_list(load_pointer(x), load_pointer(y));
         else if (f->holds == HOLDS_COUNTED)
-            c = order_elements(f->type, load_pointer(x), load_count(a, f), load_pointer(y),
+            c = order_elements(field_type(f), load_pointer(x), load_count(a, f), load_pointer(y),
                                load_count(b, f));
         else
-            c = compare(f->type, x, y);
+            c = compare(field_type(f), x, y);
     }
     return c;
 }

@@ -82,8 +82,8 @@ static int copy_counted(const struct field *f, const char *from, char *to, struc
 {
     void *array = NULL;
     size_t n = 0;
-    int rc = copy_elements(f->type, load_pointer(from + f->offset), load_count(from, f), &array,
-                           &n, c);
+    int rc = copy_elements(field_type(f), load_pointer(from + f->offset), load_count(from, f),
+                           &array, &n, c);
 
     memcpy(to + f->offset, &array, sizeof array);
     store_uint(to + f->count, sizeof n, n);
@@ -94,7 +94,7 @@ static int copy_record(const struct type *t, const char *from, char *to, struct 
 {
     int rc = 0;
 
-    for (const struct field *f = t->fields; rc == 0 && f->name; f++) {
+    for (const struct field *f = t->fields; rc == 0 && f->length; f++) {
         char **list = NULL;
 
         switch (f->holds) {
@@ -106,7 +106,7 @@ static int copy_record(const struct type *t, const char *from, char *to, struct 
             rc = copy_counted(f, from, to, c);
             break;
         default:
-            rc = copy(f->type, from + f->offset, to + f->offset, c);
+            rc = copy(field_type(f), from + f->offset, to + f->offset, c);
         }
     }
     return rc;

@@ -81,7 +81,7 @@ static int take_counted(const struct field *f, char *record, struct in *in)
 {
     void *array = NULL;
     size_t n = 0;
-    int rc = take_array(f->type, &array, &n, in);
+    int rc = take_array(field_type(f), &array, &n, in);
 
     memcpy(record + f->offset, &array, sizeof array);
     store_uint(record + f->count, sizeof n, n);
@@ -117,7 +117,7 @@ static int take_list(const struct field *f, char *record, struct in *in)
         return value_not_a("an array of strings", in);
     rc = grow(&list) ? 0 : value_no_memory(in);
     while (rc == 0 && (more = reader_element(&in->r, list.n == 1)) > 0)
-        rc = take_listed(f->type, &list, in);
+        rc = take_listed(field_type(f), &list, in);
     strings = grown(&list);
     memcpy(record + f->offset, &strings, sizeof strings);
     return more < 0 ? -1 : rc;
@@ -155,8 +155,8 @@ static bool is_named(const struct json_reader *r, const char *name)
 
 static const struct field *field_named(const struct object *o, const struct json_reader *r)
 {
-    for (const struct field *f = o->fields; f->name; f++)
-        if (is_named(r, f->name))
+    for (const struct field *f = o->fields; f->length; f++)
+        if (r->len == (size_t)field_name_length(f) && !memcmp(r->string, field_name(f), r->len))
             return f;
     return NULL;
 }
@@ -166,9 +166,9 @@ static bool has_type(const struct object *o)
 {
     const struct field *f = o->fields;
 
-    while (f->name && f->holds != HOLDS_MEMBERS)
+    while (f->length && f->holds != HOLDS_MEMBERS)
         f++;
-    return f->name;
+    return f->length;
 }
 
 static int take_type(const struct type **t, struct in *in)
@@ -219,7 +219,7 @@ static int take_typed(const struct object *o, const struct field *f, struct in *
         rc = take_in_value(o->type, to, in);
     }
     in->depth--;
-    return rc < 0 ? value_at(in->e, ".%s", f->name) : 0;
+    return rc < 0 ? value_at_field(in->e, f) : 0;
 }
 
 static int take_field(const struct object *o, const struct field *f, struct in *in)
@@ -236,9 +236,9 @@ static int take_field(const struct object *o, const struct field *f, struct in *
         rc = take_counted(f, o->to, in);
         break;
     default:
-        rc = take_value(f->type, o->to + f->offset, in);
+        rc = take_value(field_type(f), o->to + f->offset, in);
     }
-    return rc < 0 ? value_at(in->e, ".%s", f->name) : 0;
+    return rc < 0 ? value_at_field(in->e, f) : 0;
 }
 
 static int take_type_member(struct object *o, struct in *in)
@@ -262,7 +262,7 @@ static int take_named(struct object *o, const struct field *f, struct in *in)
         return reader_skip(&in->r);
     }
     if (reader_next(&in->r) < 0)
-        return value_at(in->e, ".%s", f->name);
+        return value_at_field(in->e, f);
     return take_field(o, f, in);
 }
 
@@ -286,7 +286,7 @@ static int take_later(const struct object *o, const struct field *f, struct in *
     int rc;
 
     in->r.at = o->later;
-    rc = reader_next(&in->r) < 0 ? value_at(in->e, ".%s", f->name) : take_field(o, f, in);
+    rc = reader_next(&in->r) < 0 ? value_at_field(in->e, f) : take_field(o, f, in);
     in->r.at = at;
     return rc;
 }
@@ -296,7 +296,7 @@ static int take_rest(struct object *o, struct in *in)
 {
     int rc = 0;
 
-    for (const struct field *f = o->fields; rc == 0 && f->name; f++) {
+    for (const struct field *f = o->fields; rc == 0 && f->length; f++) {
         bool there = o->seen & bit(o, f), later = there && o->later && f->holds == HOLDS_MEMBERS;
 
         in->r.kind = KIND_NOTHING;
@@ -319,7 +319,7 @@ static int take_object(const struct field *fields, void *to, struct in *in)
     if (in->r.kind != KIND_OBJECT)
         return value_not_a("an object", in);
     o.next = take_run(fields, to, &in->r);
-    if (!o.next->name && reader_has(&in->r, '}'))
+    if (!o.next->length && reader_has(&in->r, '}'))
         return 0;
     o.seen = bit(&o, o.next) - 1;
     for (first = o.next == fields; rc == 0 && more > 0; first = false) {

@@ -114,7 +114,7 @@ static bool is_text(const struct in *in, const char *text)
 
 static const struct word *word_named(const struct type *t, const struct in *in)
 {
-    for (const struct word *w = t->words; w->text; w++)
+    for (const struct word *w = t->words; *w->text; w++)
         if (is_text(in, w->text))
             return w;
     return NULL;
@@ -163,7 +163,7 @@ static int take_flag(const struct type *t, uint32_t *bits, struct in *in)
     if (n <= 0 || n > UINT32_MAX)
         return err_set(in->e, ERR_INVALID_VAL, ": %" PRId64 ", want bits from 1 to %u", n,
                        UINT32_MAX);
-    for (w = t->words; w->text; w++)
+    for (w = t->words; *w->text; w++)
         if (n & w->number)
             return err_set(in->e, ERR_INVALID_VAL, ": %" PRId64 " is written \"%s\"", w->number,
                            w->text);

@@ -112,11 +112,11 @@ static int put_field(const struct field *f, const void *record, struct out *o)
 
     switch (f->holds) {
     case HOLDS_LIST:
-        return put_list(f->type, load_pointer(from), o);
+        return put_list(field_type(f), load_pointer(from), o);
     case HOLDS_COUNTED:
-        return put_elements(f->type, load_pointer(from), load_count(record, f), o);
+        return put_elements(field_type(f), load_pointer(from), load_count(record, f), o);
     default:
-        return put(f->type, from, o);
+        return put(field_type(f), from, o);
     }
 }
 
@@ -124,14 +124,15 @@ static int put_field(const struct field *f, const void *record, struct out *o)
 static bool is_absent(const struct field *f, const void *record)
 {
     const void *from = (const char *)record + f->offset;
+    const struct type *t = field_type(f);
 
     if (!f->optional)
         return false;
     if (f->holds == HOLDS_COUNTED)
         return load_count(record, f) == 0;
-    if (f->type->form == FORM_FLAGS)
-        return !(load_uint(from, f->type->size) & ~(uint64_t)f->type->hidden);
-    return all_zero(from, f->holds == HOLDS_ONE ? f->type->size : sizeof(void *));
+    if (t->form == FORM_FLAGS)
+        return !(load_uint(from, t->size) & ~(uint64_t)t->hidden);
+    return all_zero(from, f->holds == HOLDS_ONE ? t->size : sizeof(void *));
 }
 
 /* The name of a member, and what is before and behind it; in one go, since there are as
@@ -154,7 +155,7 @@ static int put_record(const struct type *t, const void *from, struct out *o)
 
     if (plain && put_plain(plain, from, o->buf))
         return 0;
-    for (const struct field *f = t->fields; f->name; f++) {
+    for (const struct field *f = t->fields; f->length; f++) {
         if (is_absent(f, from))
             continue;
         if (f->holds == HOLDS_MEMBERS) {
@@ -164,7 +165,7 @@ static int put_record(const struct type *t, const void *from, struct out *o)
         } else {
             add_name(o->buf, before, f);
             if (put_field(f, from, o) < 0)
-                return value_at(o->e, ".%s", f->name);
+                return value_at_field(o->e, f);
         }
         before = ',';
     }

@@ -73,7 +73,7 @@ static int put_flags(const struct type *t, const void *from, struct out *o)
     const char *comma = "";
 
     buf_char(o->buf, '[');
-    for (const struct word *w = t->words; w->text; w++)
+    for (const struct word *w = t->words; *w->text; w++)
         if (n & (uint64_t)w->number) {
             buf_printf(o->buf, "%s\"%s\"", comma, w->text);
             n &= ~(uint64_t)w->number;

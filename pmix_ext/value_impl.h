@@ -14,6 +14,12 @@
  * for steps, the first of them are left out: the cause is what counts. */
 int value_at(struct err *e, const char *fmt, ...) PRINTF(2, 3);
 
+/* Likewise the step to a field. */
+static inline int value_at_field(struct err *e, const struct field *f)
+{
+    return value_at(e, ".%.*s", field_name_length(f), field_name(f));
+}
+
 /* A number of 1, 2, 4 or 8 bytes, sign kept or not. */
 static inline uint64_t load_uint(const void *from, size_t size)
 {

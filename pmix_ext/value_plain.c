@@ -13,7 +13,7 @@ enum { RECORDS = 16 };                   /* types that are such records */
 /* --- the layouts: each written once, when it is asked for first ------------------- */
 
 static const struct plain none;          /* of a type that is no such record */
-static const struct plain *_Atomic layouts[PMIX_DATA_TYPE_MAX];
+static const struct plain *_Atomic layouts[TYPES];
 
 /* More text before the scalar that is next. */
 static bool add_text(struct plain *p, const char *text, size_t n)
@@ -48,17 +48,19 @@ static bool add_record(struct plain *p, const struct type *t, size_t offset);
 
 static bool add_field(struct plain *p, const struct field *f, size_t offset)
 {
-    if (f->holds != HOLDS_ONE || f->optional || f->type->local)
+    const struct type *t = field_type(f);
+
+    if (f->holds != HOLDS_ONE || f->optional || t->local)
         return false;
-    switch (f->type->form) {
+    switch (t->form) {
     case FORM_INT:
     case FORM_UINT:
     case FORM_RANK:
     case FORM_STRING:
     case FORM_CHARS:
-        return add_scalar(p, f->type, offset);
+        return add_scalar(p, t, offset);
     case FORM_RECORD:
-        return add_record(p, f->type, offset);
+        return add_record(p, t, offset);
     default:
         return false;
     }
@@ -68,7 +70,7 @@ static bool add_record(struct plain *p, const struct type *t, size_t offset)
 {
     const char *before = "{";
 
-    for (const struct field *f = t->fields; f->name; f++, before = ",")
+    for (const struct field *f = t->fields; f->length; f++, before = ",")
         if (!add_text(p, before, 1) || !add_text(p, f->text, f->length) ||
             !add_field(p, f, offset + f->offset))
             return false;
@@ -99,11 +101,8 @@ static const struct plain *build(const struct type *t, pmix_data_type_t number)
 const struct plain *plain_of(const struct type *t)
 {
     pmix_data_type_t number = type_number(t);
-    const struct plain *p;
+    const struct plain *p = layouts[number];
 
-    if (type_of(number) != t)
-        return NULL;
-    p = layouts[number];
     if (!p)
         p = build(t, number);
     return p == &none ? NULL : p;

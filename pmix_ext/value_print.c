@@ -57,7 +57,7 @@ static void show_flags(const struct type *t, const void *value, struct buf *b)
 
     if (!n)
         buf_str(b, "none");
-    for (const struct word *w = t->words; w->text; w++)
+    for (const struct word *w = t->words; *w->text; w++)
         if (n & (uint64_t)w->number) {
             buf_printf(b, "%s%s", bar, w->text);
             n &= ~(uint64_t)w->number;
@@ -162,8 +162,8 @@ static void show_counted(const struct field *f, const char *record, unsigned ind
 {
     size_t n = load_count(record, f);
 
-    buf_printf(b, "%s: %zu", f->name, n);
-    show_elements(f->type, load_pointer(record + f->offset), n, indent + 1, b);
+    buf_printf(b, "%.*s: %zu", field_name_length(f), field_name(f), n);
+    show_elements(field_type(f), load_pointer(record + f->offset), n, indent + 1, b);
 }
 
 static void show_record(const struct type *t, const char *record, unsigned indent,
@@ -171,7 +171,7 @@ static void show_record(const struct type *t, const char *record, unsigned inden
 {
     const char *comma = "{";
 
-    for (const struct field *f = t->fields; f->name; f++, comma = ", ") {
+    for (const struct field *f = t->fields; f->length; f++, comma = ", ") {
         const char *at = record + f->offset;
 
         buf_str(b, comma);
@@ -180,11 +180,11 @@ static void show_record(const struct type *t, const char *record, unsigned inden
             continue;
         }
         if (f->holds != HOLDS_MEMBERS)
-            buf_printf(b, "%s: ", f->name);
+            buf_printf(b, "%.*s: ", field_name_length(f), field_name(f));
         if (f->holds == HOLDS_LIST)
             show_list(load_pointer(at), b);
         else
-            show(f->type, at, indent, b);
+            show(field_type(f), at, indent, b);
     }
     buf_char(b, '}');
 }

@@ -113,12 +113,12 @@ static bool take_one(const struct type *t, char *to, struct json_reader *r)
 
 const struct field *take_run(const struct field *f, char *to, struct json_reader *r)
 {
-    for (bool first = true; f->name && f->holds == HOLDS_ONE; f++, first = false) {
+    for (bool first = true; f->length && f->holds == HOLDS_ONE; f++, first = false) {
         const char *at = r->at;
 
         if (!reader_has_member(r, first, f->text, f->length))
             break;
-        if (!take_one(f->type, to + f->offset, r)) {
+        if (!take_one(field_type(f), to + f->offset, r)) {
             r->at = at;
             break;
         }

@@ -3,7 +3,7 @@
 
 /* A number and its name in the standard. */
 #define WORD(name) { name, #name }
-#define END        { 0, NULL }
+#define END        { 0, "" }
 
 const struct word words_status[] = {
 #define STATUS(name, meaning) { name, #name },

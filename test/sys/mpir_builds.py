@@ -6,6 +6,8 @@ right: it sees the same in Open MPI's launcher, where that is installed.
 A build here compiles anew only what a debugger deals with; the other objects are those of $B, of which
 there may be thousands of lines but nothing that a debugger looks for."""
 
+import re
+
 from mpirlib import *
 
 OURS = ("mpir", "front", "control", "main")
@@ -86,6 +88,17 @@ def installed():
     launcher = tmp() + "/usr/bin/mpiexec_lite"
     subprocess.run(["strip", "--strip-all", launcher], check=True)
     debug(launcher)
+
+
+@rows([(f"{name} is sent without what debuggers read: that is in the file beside it", name)
+       for name in ("mpiexec_lite", "pmi2_proxy", "pmi2_server", "pmix_tool")])
+def split(name):
+    program = os.path.join(os.path.abspath(B), "bin", name)
+    heads = subprocess.run(["readelf", "-SW", program], check=True, stdout=subprocess.PIPE, text=True).stdout
+    need(".debug_info" not in heads and ".gnu_debuglink" in heads and ".symtab" in heads, "its sections", heads)
+    line = subprocess.run(["gdb", "-nx", "-batch", "-ex", "info line main", program], check=True,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
+    need(re.search(r'Line \d+ of "[a-z0-9_]+/[a-z0-9_]*main\.c"', line), "gdb knows its lines", line)
 
 
 @test("the same script on Open MPI's launcher: its table has the same form")

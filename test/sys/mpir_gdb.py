@@ -33,13 +33,21 @@ def status(pid):
         return "gone", 0, ""
 
 
+def settled(pid):
+    """One that is held is seen running for a moment, on its way to its stop."""
+    until = time.monotonic() + 5
+    while (now := status(pid))[0] == "R" and time.monotonic() < until:
+        time.sleep(0.01)
+    return now
+
+
 def table():
     at, out = number("MPIR_proctable", "long"), []
     for i in range(number("MPIR_proctable_size")):
         raw = bytes(gdb.selected_inferior().read_memory(at + 24 * i, 24))
         host, program, pid = struct.unpack("<QQi4x", raw)
         out.append({"host": text(host), "program": text(program), "pid": pid,
-                    "now": status(pid)})
+                    "now": settled(pid)})
     return out
 
 

@@ -2,6 +2,7 @@
 #include "test/unit/fake_host.h"
 
 #include "pmi2/core.h"
+#include "pmix_ext/commands.h"
 
 static const char *const arg_type[] = { "text", "bytes", "int", "bool" };
 
@@ -19,13 +20,13 @@ static void test_shape(void **state)
         assert_true(c->when && !(c->when & ~IN_ANY));
         for (int w = 0; w < WIRES; w++)
             assert_int_equal(!c->name[w], !c->reply[w]);
-        for (; c->args && (c->args[args].name[0] || c->args[args].name[1]); args++) {
+        for (; c->args && (*c->args[args].name[0] || *c->args[args].name[1]); args++) {
             const struct arg *a = &c->args[args];
 
             assert_true(a->min <= a->max || a->type == ARG_BOOL);
             assert_true(a->type <= ARG_BOOL && arg_type[a->type]);
         }
-        for (; c->fields && (c->fields[fields].name[0][0] || c->fields[fields].name[1][0]);)
+        for (; c->fields && (*c->fields[fields].name[0][0] || *c->fields[fields].name[1][0]);)
             fields++;
         assert_true(args <= ARGS_MAX);
         assert_true(fields <= FIELDS_MAX);
@@ -36,6 +37,40 @@ static void test_shape(void **state)
     }
 }
 
+/* Whether the text in an array has its end in it: one that fills it is an initializer as
+ * good as any, and runs on into what follows. */
+static void check_end(const char *text, size_t size)
+{
+    if (strnlen(text, size) == size)
+        fail_msg("'%.*s' fills its %zu bytes", (int)size, text, size);
+}
+
+static void check_ends(const struct command *c)
+{
+    for (const struct arg *a = c->args; a && (*a->name[0] || *a->name[1]); a++)
+        for (int w = 0; w < WIRES; w++) {
+            check_end(a->name[w], ROW_NAME);
+            check_end(a->also[w], ROW_NAME);
+        }
+    for (const struct field *f = c->fields; f && (*f->name[0][0] || *f->name[1][0]); f++) {
+        for (int w = 0; w < WIRES; w++)
+            for (int k = 0; k < 2; k++)
+                check_end(f->name[w][k], ROW_NAME);
+        check_end(f->always, ROW_VALUE);
+        check_end(f->failed, ROW_VALUE);
+    }
+}
+
+/* In the rows of the extended commands too. */
+static void test_ends(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < pmi_command_count; i++)
+        check_ends(&pmi_commands[i]);
+    for (size_t i = 0; i < ext_command_count; i++)
+        check_ends(&ext_commands[i]);
+}
+
 /* A message with every required argument but one, and bad for one. */
 static void write_args(struct buf *out, const struct command *c, int w, int skip,
                        const char *bad)
@@ -43,11 +78,11 @@ static void write_args(struct buf *out, const struct command *c, int w, int skip
     const char *between = w == WIRE_1 ? " " : "", *end = w == WIRE_1 ? "" : ";";
 
     buf_printf(out, "cmd=%s%s", c->name[w], end);
-    for (int i = 0; c->args && (c->args[i].name[0] || c->args[i].name[1]); i++) {
+    for (int i = 0; c->args && (*c->args[i].name[0] || *c->args[i].name[1]); i++) {
         const struct arg *a = &c->args[i];
         const char *good = a->type == ARG_INT || a->type == ARG_BOOL ? "0" : "x";
 
-        if (!a->name[w] || (!(a->required & ON(w)) && i != skip) || (i == skip && !bad))
+        if (!*a->name[w] || (!(a->required & ON(w)) && i != skip) || (i == skip && !bad))
             continue;
         buf_printf(out, "%s%s=%s%s", between, a->name[w], i == skip ? bad : good, end);
     }
@@ -109,11 +144,11 @@ static void test_arguments(void **state)
         for (int w = 0; w < WIRES; w++) {
             const struct command *c = &pmi_commands[k];
 
-            for (int i = 0; c->name[w] && c->args && (c->args[i].name[0] || c->args[i].name[1]);
+            for (int i = 0; c->name[w] && c->args && (*c->args[i].name[0] || *c->args[i].name[1]);
                  i++) {
                 const struct arg *a = &c->args[i];
 
-                if (!a->name[w])
+                if (!*a->name[w])
                     continue;
                 if (a->required & ON(w))
                     expect_refusal(c, w, i, NULL);
@@ -184,8 +219,8 @@ static void test_states(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shape), cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_states),
+        cmocka_unit_test(test_shape), cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_arguments), cmocka_unit_test(test_states),
     };
 
     return cmocka_run_group_tests_name("commands", tests, NULL, NULL);

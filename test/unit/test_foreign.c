@@ -438,7 +438,9 @@ static const struct {
         PUT("X0", "long", ""), "X0} cmd=kvs-read;",
         "X0{ cmd=kvs-read-response;rc=0;data=1 2 kv;;4 0 long;next=0;",
         "X0} cmd=kvs-read;index=1;", "X0{ cmd=kvs-read-response;rc=0;data=4 0 long;next=0;",
-        "X0} cmd=kvs-read;index=7;", "X0{ cmd=kvs-read-response;rc=0;data=;next=0;" } },
+        "X0} cmd=kvs-read;index=7;", "X0{ cmd=kvs-read-response;rc=0;data=;next=0;",
+        "X0} cmd=kvs-read;index=-1;", "X0{ cmd=kvs-read-response;rc=6;"
+        "errmsg=kvs-read: index=-1 is not within 0..2147483647;next=0;" } },
 
     /* --- what another launcher says --- */
     { "messages that make no sense", { LINKED, ">>YX cmd=hello;", ">>YX cmd=connect;job=a;to=b;",

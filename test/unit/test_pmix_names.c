@@ -62,10 +62,31 @@ static void test_bits(void **state)
             assert_true(i == FLAGS || strstr(text, flags[i].text));
             free(text);
         }
-    assert_string_equal(PMIx_Value_comparison_string(PMIX_EQUAL), "PMIX_EQUAL");
-    assert_string_equal(PMIx_Value_comparison_string(PMIX_VALUE_COMPARISON_NOT_AVAIL),
-                        "PMIX_VALUE_COMPARISON_NOT_AVAIL");
     assert_string_equal(PMIx_Value_comparison_string((pmix_value_cmp_t)77), "unknown");
+}
+
+/* All that are in lists of this file alone. */
+static void test_devices_and_comparisons(void **state)
+{
+#define ROW(name) { name, #name }
+    static const struct { pmix_device_type_t number; const char *name; } devices[] = {
+        ROW(PMIX_DEVTYPE_UNKNOWN), ROW(PMIX_DEVTYPE_BLOCK), ROW(PMIX_DEVTYPE_GPU),
+        ROW(PMIX_DEVTYPE_NETWORK), ROW(PMIX_DEVTYPE_OPENFABRICS), ROW(PMIX_DEVTYPE_DMA),
+        ROW(PMIX_DEVTYPE_COPROC),
+    };
+    static const struct { pmix_value_cmp_t number; const char *name; } comparisons[] = {
+        ROW(PMIX_EQUAL), ROW(PMIX_VALUE1_GREATER), ROW(PMIX_VALUE2_GREATER),
+        ROW(PMIX_VALUE_TYPE_DIFFERENT), ROW(PMIX_VALUE_INCOMPATIBLE_OBJECTS),
+        ROW(PMIX_VALUE_COMPARISON_NOT_AVAIL),
+    };
+#undef ROW
+
+    (void)state;
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
+        assert_string_equal(PMIx_Device_type_string(devices[i].number), devices[i].name);
+    for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++)
+        assert_string_equal(PMIx_Value_comparison_string(comparisons[i].number),
+                            comparisons[i].name);
 }
 
 /* Every row of both tables, under its own name or that of an earlier row. */
@@ -127,6 +148,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_strings), cmocka_unit_test(test_bits),
+        cmocka_unit_test(test_devices_and_comparisons),
         cmocka_unit_test(test_all_rows),
         cmocka_unit_test(test_attributes),
         cmocka_unit_test(test_unsupported),

@@ -464,9 +464,9 @@ static void test_page_commands(void **state)
 
         if (!text)
             fail_msg("the page has no section '### %s'", name);
-        for (int k = 0; c->args && c->args[k].name[WIRE_2]; k++)
+        for (int k = 0; c->args && *c->args[k].name[WIRE_2]; k++)
             check_named(text, c->args[k].name[WIRE_2], name);
-        for (int k = 1; c->fields && c->fields[k].name[WIRE_2][0]; k++)
+        for (int k = 1; c->fields && *c->fields[k].name[WIRE_2][0]; k++)
             check_named(text, c->fields[k].name[WIRE_2][0], name);
         check_named(text, "    > cmd=", name);
         check_named(text, "    < cmd=", name);

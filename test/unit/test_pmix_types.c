@@ -396,12 +396,12 @@ static void *draw_array(const struct type *t, size_t *n, unsigned depth)
 
 static void draw_record(const struct type *t, char *to, unsigned depth)
 {
-    for (const struct field *f = t->fields; f->name; f++) {
+    for (const struct field *f = t->fields; f->length; f++) {
         void *behind = NULL;
         size_t n = draw_below(4);
 
         if (f->holds == HOLDS_COUNTED) {
-            behind = draw_array(f->type, &n, depth);
+            behind = draw_array(field_type(f), &n, depth);
             memcpy(to + f->count, &n, sizeof n);
             memcpy(to + f->offset, &behind, sizeof behind);
         } else if (f->holds == HOLDS_LIST) {
@@ -411,7 +411,7 @@ static void draw_record(const struct type *t, char *to, unsigned depth)
                 list[i] = draw_string();
             memcpy(to + f->offset, &list, sizeof list);
         } else {
-            draw_value(f->type, to + f->offset, depth);
+            draw_value(field_type(f), to + f->offset, depth);
         }
     }
     if (t == type_of(PMIX_INFO))             /* its value is its own */
@@ -541,11 +541,12 @@ static void add_fields(const struct type *t, char *to)
 {
     const char *comma = "{";
 
-    for (const struct field *f = t->fields; f->name; f++, comma = ",") {
+    for (const struct field *f = t->fields; f->length; f++, comma = ",") {
         if (f->holds == HOLDS_MEMBERS)
             to += sprintf(to, "%s\"type\",\"value\"", comma);
         else
-            to += sprintf(to, "%s\"%s\"%s", comma, f->name, f->optional ? "?" : "");
+            to += sprintf(to, "%s\"%.*s\"%s", comma, field_name_length(f), field_name(f),
+                          f->optional ? "?" : "");
     }
     sprintf(to, "}");
 }
@@ -601,6 +602,24 @@ static void test_protocol_page(void **state)
     free(page);
 }
 
+/* --- words ------------------------------------------------------------------------ */
+
+/* A word that is just as long as its array would have lost its end without a warning. */
+static void test_words(void **state)
+{
+    size_t words = 0;
+
+    (void)state;
+    for (int i = 0; i <= PMIX_DATA_TYPE_MAX; i++) {
+        const struct type *t = type_of((pmix_data_type_t)i);
+
+        for (const struct word *w = t ? t->words : NULL; w && *w->text; w++, words++)
+            if (!memchr(w->text, '\0', sizeof w->text))
+                fail_msg("%s: no room for '%.*s'", t->name, (int)sizeof w->text, w->text);
+    }
+    assert_true(words > 200);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -611,6 +630,7 @@ int main(void)
         cmocka_unit_test(test_statistics_in_c),
         cmocka_unit_test(test_any_value),
         cmocka_unit_test(test_protocol_page),
+        cmocka_unit_test(test_words),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
