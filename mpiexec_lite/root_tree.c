@@ -112,12 +112,12 @@ void root_server_failed(struct root *r, int position, const char *why)
 {
     if (root_host_failed(r, position, why))
         return;
-    if (is_spare(r, position)) {
-        spare(r, position, why);
-        return;
-    }
     if (!r->decided && tree_parent(&r->tree, position) > 0) {
         root_trial_over(r, false, why);       /* and it is tried from here */
+        return;
+    }
+    if (is_spare(r, position)) {
+        spare(r, position, why);
         return;
     }
     root_broken(r, EXIT_LAUNCHER, why);

@@ -112,6 +112,11 @@ def spare_host():
         need(m.endswith("; it has no ranks, and the job starts without it"), "what becomes of it", m)
     r = run("-hosts", hosts, "-n", 3, *SH, "echo started")
     same((r.status, r.out), (255, b""), "one that has ranks ends the job")
+    chain = write_file(os.path.join(tmp(), "chain"), "#!/bin/sh\nwhile [ $1 != -- ]; do shift; done\n"
+                       'test $2 != bad || exit 3\nshift 2\nexec "$@"\n', 0o755)
+    r = run("-tree-width", 1, "-flat-hosts", 1, "-launcher-exec", chain, "-hosts",
+            "localhost,good,bad", "-n", 1, "echo", "started")
+    same((r.status, r.out, len(r.messages)), (0, b"started\n", 1), f"one that is tried first: {r}")
     r = run("-hosts", hosts, "-n", 2, "-v", "true")
     same((r.status, [m for m in r.messages if ": launch: " in m]), (0, []), "no time of an answer")
 
