@@ -12,17 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static json_t *program(const struct app *a)
-{
-    json_t *to = json_pack("{s:o}", "argv0", json_shown(a->argv.v[0]));
-
-    if (a->wdir)
-        json_object_set_new(to, "wdir", json_shown(a->wdir));
-    if (a->path)
-        json_object_set_new(to, "path", json_shown(a->path));
-    return to;
-}
-
 static void add_variable(json_t *to, const char *key, char *const *envp, const char *name)
 {
     const char *value = envp ? env_get(envp, name) : NULL;
@@ -35,6 +24,20 @@ static void add_text(json_t *to, const char *key, const char *text)
 {
     if (text)
         json_object_set_new(to, key, json_shown(text));
+}
+
+/* What a host is to know of a program, whose ranks have this environment. */
+static json_t *program(const struct plan *p, const struct app *a, char *const *envp)
+{
+    json_t *to = json_pack("{s:o}", "argv0", json_shown(a->argv.v[0]));
+
+    add_text(to, "wdir", a->wdir);
+    add_text(to, "path", a->path);
+    add_text(to, "arch", a->arch);
+    add_text(to, "agent", p->agent.n ? p->agent.v[0] : NULL);
+    add_variable(to, "search", envp, "PATH");
+    add_variable(to, "libraries", envp, "LD_LIBRARY_PATH");
+    return to;
 }
 
 /* The ranks of a node, in order. */
@@ -72,13 +75,12 @@ static void add_binding(json_t *to, const struct plan *p, const struct placement
     json_object_set_new(to, "binding", how);
 }
 
-/* The programs of a host, with what their own environment says of them: that of the first. */
+/* The programs of a host, each with its own environment; TMPDIR is the first one's. */
 static json_t *request(const struct plan *p, const struct placement *place,
                        const struct node_runs *runs, size_t node, char *const *envp,
                        struct err *e)
 {
     json_t *list = json_array(), *to = json_pack("{s:o}", "programs", list);
-    struct strlist env = { 0 };
     char dir[PATH_MAX];
     size_t next = 0;
 
@@ -86,18 +88,20 @@ static json_t *request(const struct plan *p, const struct placement *place,
         const struct run *r = &place->runs[runs->order[i]];
         size_t a = plan_app_of(p, r->first), last = plan_app_of(p, r->first + r->n - 1);
 
-        if (!env.n && env_build(p, a, envp, &env, e) < 0)
-            break;
-        for (a = a < next ? next : a; a <= last; next = ++a)
-            json_array_append_new(list, program(&p->apps[a]));
+        for (a = a < next ? next : a; a <= last; next = ++a) {
+            struct strlist env = { 0 };
+
+            if (env_build(p, a, envp, &env, e) < 0)
+                return to;
+            if (json_array_size(list) == 0)
+                add_variable(to, "tmp", env.v, "TMPDIR");
+            json_array_append_new(list, program(p, &p->apps[a], env.v));
+            strlist_clear(&env);
+        }
     }
     add_binding(to, p, place, runs, node);
-    add_variable(to, "search", env.v, "PATH");
-    add_variable(to, "tmp", env.v, "TMPDIR");
-    add_variable(to, "libraries", env.v, "LD_LIBRARY_PATH");
     if (getcwd(dir, sizeof dir))
         json_object_set_new(to, "dir", json_shown(dir));
-    strlist_clear(&env);
     return to;
 }
 

@@ -9,7 +9,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 static void check_crowd(const struct plan *p, const struct placement *place, json_t *list)
@@ -48,6 +50,10 @@ static void check_output(const char *pattern, json_t *list)
     if (!pattern || snprintf(path, sizeof path, *pattern == '/' ? "%s" : "./%s", pattern) >=
                         (int)sizeof path)
         return;
+    if (!strchr(path, '%') && stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+        check_problem(list, "%.300s: %s", pattern, strerror(EISDIR));
+        return;
+    }
     *strchrnul(path, '%') = '\0';
     do {
         cut_last(path);
@@ -75,12 +81,30 @@ static void check_providers(const struct plan *p, json_t *list)
     strlist_clear(&files);
 }
 
+/* A socket that was named must be there; that of another host is not called. */
+static void check_nameserver(const char *given, json_t *list)
+{
+    struct sockaddr_un at = { .sun_family = AF_UNIX };
+    int fd;
+
+    if (!given || *given != '/' || strlen(given) >= sizeof at.sun_path)
+        return;
+    memcpy(at.sun_path, given, strlen(given));
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0 || (connect(fd, (struct sockaddr *)&at, sizeof at) < 0 && errno != EAGAIN))
+        check_problem(list, "-nameserver: %.300s: %s", given, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+}
+
 void check_here(const struct plan *p, const struct placement *place, json_t *list)
 {
     check_crowd(p, place, list);
     check_output(p->outfile, list);
     check_output(p->errfile, list);
     check_output(p->timeline, list);
+    check_output(p->trace, list);
+    check_nameserver(p->nameserver, list);
     if (p->stdin_mode == STDIN_FILE && access(p->stdin_file, R_OK) < 0)
         check_problem(list, "-stdin: %.300s: %s", p->stdin_file, strerror(errno));
     check_providers(p, list);

@@ -4,6 +4,7 @@
 #include "mpiexec_lite/binding.h"
 #include "mpiexec_lite/cgroup_limits.h"
 #include "mpiexec_lite/child.h"
+#include "mpiexec_lite/launch.h"
 #include "mpiexec_lite/libraries.h"
 #include "mpiexec_lite/shown.h"
 #include "mpiexec_lite/sink.h"
@@ -14,8 +15,10 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -160,9 +163,9 @@ static json_t *full_folders(const json_t *request)
 }
 
 /* Its libraries, as the ranks' LD_LIBRARY_PATH lets them be found. */
-static void add_missing(json_t *to, const json_t *request, const char *path)
+static void add_missing(json_t *to, const json_t *program, const char *path)
 {
-    const char *libraries = json_word(request, "libraries");
+    const char *libraries = json_word(program, "libraries");
     struct buf variable = BUF_INIT;
     char *envp[2] = { NULL, NULL };
     struct strlist missing = { 0 };
@@ -233,24 +236,45 @@ static void add_binding(json_t *to, const json_t *how)
     topo_here_clear(&here);
 }
 
-static json_t *look_at(const json_t *program, const json_t *request)
+/* -arch: it is for another kind of machine than this. */
+static bool is_foreign(const json_t *program, struct err *e)
 {
-    const char *wdir = word_or_null(program, "wdir"), *search = word_or_null(request, "search");
+    const char *wanted = word_or_null(program, "arch");
+    struct utsname u;
+
+    if (!wanted || uname(&u) < 0 || !strcasecmp(wanted, u.machine))
+        return false;
+    err_set(e, ERR_OTHER, "it is %.40s, and -arch wants %.40s for %.100s", u.machine, wanted,
+            json_word(program, "argv0"));
+    return true;
+}
+
+static json_t *look_at(const json_t *program)
+{
+    const char *wdir = word_or_null(program, "wdir"), *agent = word_or_null(program, "agent");
+    const char *search = word_or_null(program, "search");
     json_t *to = json_object();
-    char found[PATH_MAX];
+    char found[PATH_MAX], unused[PATH_MAX];
     struct err e = { 0 };
     int status;
 
-    if (wdir && chdir(wdir) < 0) {
+    if (!search)
+        search = "/usr/bin:/bin";
+    if (is_foreign(program, &e)) {
+        json_object_set_new(to, "problem", json_shown(e.text));
+    } else if (wdir && chdir(wdir) < 0) {
         err_set(&e, ERR_OTHER, "there is no directory %.300s", wdir);
         json_object_set_new(to, "problem", json_shown(e.text));
     } else if (program_find(json_word(program, "argv0"), NULL, word_or_null(program, "path"),
-                            search ? search : "/usr/bin:/bin", found, sizeof found, &status,
-                            &e) < 0) {
+                            search, found, sizeof found, &status, &e) < 0) {
+        json_object_set_new(to, "problem", json_shown(e.text));
+    } else if (agent && program_find(agent, NULL, NULL, search, unused, sizeof unused, &status,
+                                     &e) < 0) {
+        err_context(&e, LAUNCH_AGENT);
         json_object_set_new(to, "problem", json_shown(e.text));
     } else {
         json_object_set_new(to, "path", json_shown(found));
-        add_missing(to, request, found);
+        add_missing(to, program, found);
     }
     return to;
 }
@@ -268,7 +292,7 @@ static json_t *facts(const json_t *request)
     for (size_t i = 0; i < json_array_size(programs); i++) {
         if (*dir && chdir(dir) < 0)      /* as for a rank, where it is not there */
             dir = "";
-        json_array_append_new(list, look_at(json_array_get(programs, i), request));
+        json_array_append_new(list, look_at(json_array_get(programs, i)));
     }
     json_object_set_new(to, "programs", list);
     return to;

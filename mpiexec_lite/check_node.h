@@ -2,12 +2,13 @@
  *
  * It prints PROXY_MARKER's line as for a job, reads one line of JSON:
  *
- *     { "programs": [{ "argv0", "wdir", "path" }], "dir", "search", "libraries",
- *       "tmp", "binding": { "ranks", "each", "gpus", "bind", "by", "memory", "cpus",
+ *     { "programs": [{ "argv0", "wdir", "path", "arch", "agent", "search", "libraries" }],
+ *       "dir", "tmp", "binding": { "ranks", "each", "gpus", "bind", "by", "memory", "cpus",
  *       "draw": [RANK] } }
  *
- * (wdir, path: of -wdir and -path or absent; dir: the launcher's directory; search,
- * libraries, tmp: PATH, LD_LIBRARY_PATH and TMPDIR of the ranks, or absent; binding: what
+ * (wdir, path, arch, agent: of -wdir, -path, -arch and, of its words the first, -fork-agent,
+ * or absent; dir: the launcher's directory;
+ * search, libraries, tmp: PATH, LD_LIBRARY_PATH and TMPDIR of ranks, or absent; binding: what
  * struct map_options has, absent where nobody is bound; draw: only if that is wanted), and answers with two:
  *
  *     { "clock": SECONDS }

@@ -412,6 +412,10 @@ int program_find(const char *name, const char *dir, const char *first, const cha
     int why = ENOENT;
     bool found;
 
+    if (!*name) {                        /* else it would be a folder of PATH */
+        *status = 127;
+        return err_set(e, ERR_OTHER, "the name of the program is empty");
+    }
     if (strchr(name, '/'))
         found = try(dir, name, out, size, &why) == 0 ||
                 (dir && *name != '/' && try(NULL, name, out, size, &why) == 0);

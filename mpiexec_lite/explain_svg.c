@@ -17,7 +17,8 @@ static const double LEFT = 24, RIGHT = WIDTH - 24;
 static const char style[] =
     "text{font:12px sans-serif;fill:#1f2933}.title{font-size:17px;font-weight:bold}"
     ".small{font-size:11px;fill:#52606d}.head{font-size:14px;font-weight:bold}"
-    ".bad{fill:#b91c1c}.number{font-size:11px;text-anchor:middle}.paper{fill:#fff}"
+    ".bad{fill:#b91c1c}.number{font-size:11px;text-anchor:middle}"
+    ".long{font-size:7px;text-anchor:middle}.paper{fill:#fff}"
     ".host{fill:#f5f7fa;stroke:#cbd2d9}.socket{fill:#fff;stroke:#7b8794}"
     ".core{fill:#eef1f4;stroke:#cbd2d9}.free{fill:#fff;stroke:#9aa5b1;stroke-dasharray:2 2}"
     ".barred{fill:#cbd2d9;stroke:#9aa5b1}.many{fill:#fff;stroke:#b91c1c;stroke-width:2}"
@@ -68,8 +69,8 @@ static void add_ranks(struct buf *to, const char *list)
 static void put_cell(struct picture *p, const char *class, const char *text, const char *tip)
 {
     svg_rect(p->out, class, p->x, p->y, CELL, CELL, tip);
-    if (*text)
-        svg_text(p->out, "number", p->x + CELL / 2.0, p->y + CELL / 2.0 + 4, text);
+    if (*text)                           /* six digits have room, if they are small */
+        svg_text(p->out, strlen(text) > 4 ? "long" : "number", p->x + CELL / 2.0, p->y + CELL / 2.0 + 4, text);
     p->x += CELL + GAP;
 }
 

@@ -99,7 +99,7 @@ static bool list_domains(struct work *w)
     if (!map || map->kind != SPEC_OBJECT)
         return selection_add(&w->domains, all) == 0 || no_memory(w);
     if (selection_of(w->topo, map, &w->domains, w->e) < 0) {
-        err_context(w->e, "map");
+        err_context(w->e, "-map-by");
         return false;
     }
     k = (size_t)map->count;

@@ -123,7 +123,8 @@ static void take_escaped(struct word *w)
     take_char(w);
 }
 
-/* From a quote to its partner.  Inside "..." a backslash quotes '"' and '\'. */
+/* From a quote to its partner.  Inside "..." a backslash quotes '"', '\', '$' and '`',
+ * as in a shell. */
 static int take_quoted(struct word *w, struct err *e)
 {
     char quote = *w->at++;
@@ -131,7 +132,7 @@ static int take_quoted(struct word *w, struct err *e)
 
     w->quoted = true;
     while (*w->at && *w->at != quote) {
-        if (quote == '"' && *w->at == '\\' && strchr("\"\\\n", w->at[1]) && w->at[1])
+        if (quote == '"' && *w->at == '\\' && strchr("\"\\$`\n", w->at[1]) && w->at[1])
             take_escaped(w);
         else
             take_char(w);

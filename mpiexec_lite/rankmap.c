@@ -17,6 +17,12 @@ static size_t count(const char *text, char c)
     return n;
 }
 
+static int nonsense(const char *text, struct err *e)
+{
+    return err_set(e, ERR_INVALID_VAL, "'%.60s' is neither NODE,NODE... nor "
+                   "(FIRST,NODES,RANKS),...", text);
+}
+
 /* "1,1,0" into a block for each rank. */
 static int read_list(const char *text, struct mapping_block *out, struct err *e)
 {
@@ -29,8 +35,7 @@ static int read_list(const char *text, struct mapping_block *out, struct err *e)
         errno = 0;
         node = strtol(s, &end, 10);
         if (*s < '0' || *s > '9' || errno || node > INT_MAX || (*end && *end != ','))
-            return err_set(e, ERR_INVALID_VAL, "'%.60s' is neither NODE,NODE... nor "
-                           "(FIRST,NODES,RANKS),...", text);
+            return nonsense(text, e);
         out[n++] = (struct mapping_block){ (int)node, 1, 1 };
         s = end;
         if (!*s)
@@ -41,15 +46,17 @@ static int read_list(const char *text, struct mapping_block *out, struct err *e)
 static int read_blocks(const char *text, struct mapping_block *out, size_t max, struct err *e)
 {
     struct buf whole = BUF_INIT;
+    struct err why = { 0 };              /* of bytes that nobody has typed */
     int n;
 
     if (!strncasecmp(text, "(vector,", 8))
-        return mapping_parse(text, out, max, e);
-    buf_printf(&whole, "(vector,%s)", text);
+        buf_printf(&whole, "(vector%s", text + 7);
+    else
+        buf_printf(&whole, "(vector,%s)", text);
     n = whole.failed ? err_set(e, ERR_NOMEM, "no memory")
-                     : mapping_parse(buf_bytes(&whole), out, max, e);
+                     : mapping_parse(buf_bytes(&whole), out, max, &why);
     buf_clear(&whole);
-    return n;
+    return n < 0 && why.code ? nonsense(text, e) : n;
 }
 
 static int check(const struct mapping_block *blocks, int n, size_t nodes, struct err *e)

@@ -165,6 +165,7 @@ struct root {
     int              *positions; /* by node */
     struct strlist    machines;  /* kinds of them, as machine.h writes them; 0: this one */
     int               connected, ready;  /* positions, the root's own left out */
+    int               spared;    /* those that failed, and that the job can start without */
     bool              decided;   /* tree or flat */
     int               tried;     /* position that a server could not reach in a trial; 0: none */
     struct control    control;

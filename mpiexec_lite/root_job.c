@@ -338,13 +338,12 @@ void root_job_quiet(struct root_job *j, int position)
     j->at[position].loud = false;
 }
 
-/* Whether ranks are on the host of a position or below it; the main job is on all but
- * those that came later. */
+/* Whether ranks are on the host of a position or below it. */
 static bool concerns(const struct root_job *j, int position)
 {
     const struct placement *place = &j->bundle.place;
     const struct root *r = j->root;
-    bool found = !j->number && position < r->tree.n;
+    bool found = false;
 
     for (size_t i = 0; i < place->nruns && !found; i++) {
         int at = r->positions[place->runs[i].node];

@@ -231,7 +231,7 @@ int root_await_calls(struct root *r, int positions, struct err *e)
 
 void root_check_calls(struct root *r)
 {
-    if (r->connected >= r->tree.n - 1 && !root_hosts_awaited(r))
+    if (r->connected >= r->tree.n - 1 - r->spared && !root_hosts_awaited(r))
         callback_stop(r->callback);
 }
 
@@ -304,15 +304,15 @@ static bool arch_is_right(struct root *r)
 
 void root_check_ready(struct root *r)
 {
-    if (r->main->started || !r->decided || r->ready < r->tree.n - 1 || r->main->launch.ending ||
+    if (r->main->started || !r->decided || r->ready < r->tree.n - 1 - r->spared || r->main->launch.ending ||
         !crew_is_set_up(&r->main->crew))
         return;
     root_progress_end(r);
     if (!arch_is_right(r))
         return;
-    if (!root_is_alone(r))
+    if (r->connected)
         root_say(r, 1, "launch: %d other hosts: first answer after %.3f s, all ready after %.3f s",
-                 r->tree.n - 1, r->first_up - r->began, root_now(r) - r->began);
+                 r->ready, r->first_up - r->began, root_now(r) - r->began);
     root_job_start(r->main);
     root_input_start(r);
 }

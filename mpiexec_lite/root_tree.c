@@ -81,9 +81,31 @@ void root_server_lost(struct root *r, int position, const char *why)
             news = "";
     if (!r->main->started)
         root_broken(r, EXIT_LAUNCHER, why);
+    else if (*news && !r->main->launch.ending && !root_job_settled(r->main))
+        root_tell(r, "%s; it had no ranks", why);
     for (int i = position; i < r->servers; i++)
         if (i == position || tree_next(&r->tree, position, i) >= 0)
             lose(r, i);
+}
+
+/* The job has no ranks there, and no other host is started from it. */
+static bool is_spare(const struct root *r, int position)
+{
+    const struct placement *place = &r->main->bundle.place;
+    int first, *ranks = NULL, n = placement_ranks(place, tree_node(r->plan, position), &ranks);
+
+    free(ranks);
+    return n == 0 && !r->main->started && tree_children(&r->tree, position, &first) == 0;
+}
+
+/* What ranks start later is not placed there. */
+static void spare(struct root *r, int position, const char *why)
+{
+    root_tell(r, "%s; it has no ranks, and the job starts without it", why);
+    r->spared++;
+    lose(r, position);
+    root_check_calls(r);
+    root_check_ready(r);
 }
 
 void root_server_failed(struct root *r, int position, const char *why)
@@ -92,6 +114,10 @@ void root_server_failed(struct root *r, int position, const char *why)
         return;
     if (!r->decided && tree_parent(&r->tree, position) > 0) {
         root_trial_over(r, false, why);       /* and it is tried from here */
+        return;
+    }
+    if (is_spare(r, position)) {
+        spare(r, position, why);
         return;
     }
     root_broken(r, EXIT_LAUNCHER, why);

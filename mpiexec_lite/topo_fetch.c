@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -32,14 +34,17 @@ static const char *look(int out, const void *arg)
 /* What the child says, once it has ended: its own time limit ends it, too. */
 static void hear(int from, pid_t child, char *text, size_t size)
 {
+    int status = 0;
     ssize_t n;
 
     do
         n = read(from, text, size - 1);
     while (n < 0 && errno == EINTR);
     text[n > 0 ? n : 0] = '\0';
-    while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
+    if (n <= 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+        snprintf(text, size, "hwloc has not answered within %d s", HWLOC_CHILD_PATIENCE);
 }
 
 static int take(struct topo *t, int fd)

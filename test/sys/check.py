@@ -160,6 +160,16 @@ def programs(bed):
         a = check(bed, "-hosts", "node0,node1", option, "LD_LIBRARY_PATH", bed.path("bin"), "-n",
                   2, needs)
         same(a["problems"], 0, "with LD_LIBRARY_PATH of the ranks")
+    lib = ["-env", "LD_LIBRARY_PATH", bed.path("bin")]
+    for blocks, status in (([*lib, "true", ":", needs], 1), (["true", ":", *lib, needs], 0)):
+        a = check(bed, "-hosts", "node1:2", *blocks, status=status)
+        same(a["problems"], status, f"each program has its own environment: {blocks}")
+    a = check(bed, "-hosts", "node0,node1", "-n", 1, "true", ":", "-n", 1, "-arch", "vax", "true",
+              status=1)
+    same(problems(a), {"node1": [f"it is {os.uname().machine}, and -arch wants vax for true"]},
+         "-arch")
+    a = check(bed, "-hosts", "node1", "-fork-agent", "no-such-agent -x", "true", status=1)
+    same(problems(a), {"node1": ["fork agent: no-such-agent: not found in PATH"]}, "-fork-agent")
     a = check(bed, "-hosts", "node1", "-wdir", "/no/such/folder", "true", status=1)
     same(problems(a), {"node1": ["there is no directory /no/such/folder"]}, "-wdir")
     os.unlink(bed.path("bin", os.path.basename(GONE)))
@@ -171,6 +181,9 @@ def stopped(bed):
     for words, place, text in (
             (["-nooversubscribe"], None, "node0 would have 2 processes and has 1 slots"),
             (["-outfile", "/etc/passwd/x"], None, "nothing can be written in /etc/passwd: Not a "),
+            (["-outfile", "/tmp"], None, "/tmp: Is a directory"),
+            (["-trace-wire", "/dev/null/x"], None, "nothing can be written in /dev/null: Not a "),
+            (["-nameserver", "/no/such"], None, "-nameserver: /no/such: No such file or dir"),
             (["-timeline", "/dev/null/x.svg"], None, "nothing can be written in /dev/null: Not a "),
             (["-stdin", "file:/no/such"], None, "-stdin: /no/such: No such file"),
             (["-provider", "/no/such"], None, "provider /no/such: No such file"),

@@ -101,6 +101,26 @@ def check_6():
     need("no-such-host.invalid" in r.messages[0], "the host", r.messages)
 
 
+@test("a host that has no ranks, and cannot be reached, is told of; the job starts without it")
+def spare_host():
+    hosts = "localhost:2,no-such-1.invalid,no-such-2.invalid"
+    r = run("-hosts", hosts, "-n", 2, *SH, "echo $PMI_RANK; exit 3")
+    same((r.status, sorted(r.out.split())), (3, [b"0", b"1"]), f"end of {r}")
+    told = [m for m in r.messages if "no-such-" in m]
+    same(len(told), 2, "hosts that are told of")
+    for m in told:
+        need(m.endswith("; it has no ranks, and the job starts without it"), "what becomes of it", m)
+    r = run("-hosts", hosts, "-n", 3, *SH, "echo started")
+    same((r.status, r.out), (255, b""), "one that has ranks ends the job")
+    chain = write_file(os.path.join(tmp(), "chain"), "#!/bin/sh\nwhile [ $1 != -- ]; do shift; done\n"
+                       'test $2 != bad || exit 3\nshift 2\nexec "$@"\n', 0o755)
+    r = run("-tree-width", 1, "-flat-hosts", 1, "-launcher-exec", chain, "-hosts",
+            "localhost,good,bad", "-n", 1, "echo", "started")
+    same((r.status, r.out, len(r.messages)), (0, b"started\n", 1), f"one that is tried first: {r}")
+    r = run("-hosts", hosts, "-n", 2, "-v", "true")
+    same((r.status, [m for m in r.messages if ": launch: " in m]), (0, []), "no time of an answer")
+
+
 @test("check 7: SIGTERM ends with 143, and nothing is left")
 def check_7():
     job = Job("-launcher", "fork", "-hosts", "localhost:2,a:2,b:2", CHORE, "show")

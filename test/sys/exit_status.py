@@ -25,7 +25,7 @@ def ends(words, status, message, **more):
     """One message line, matching whole; none wanted: message is None."""
     write_file(tmp() + "/no-interpreter", "#!/no/such/interpreter\n", 0o755)
     write_file(tmp() + "/bad-elf", b"\x7fELF\x02\x01\x01" + bytes(100), 0o755)
-    words = [str(w).replace("@", tmp() + "/") if str(w)[0] == "@" else w for w in words]
+    words = [str(w).replace("@", tmp() + "/") if str(w)[:1] == "@" else w for w in words]
     r = run(*words, **more)
     same(r.status, status, f"status of {r}")
     need(r.raw >= 0, "the launcher exits", repr(r))
@@ -64,6 +64,7 @@ CAUSES = [
      139, who(1, "chore") + r"killed by signal 11 \(SIGSEGV\)"),
     ("a missing program", ["-n", 2, "no-such-program"], 127,
      r"mpiexec_lite: no-such-program: not found in PATH"),
+    ("an empty name", ["-n", 2, ""], 127, r"mpiexec_lite: the name of the program is empty"),
     ("a missing file", ["-n", 2, "./no-such-file"], 127,
      r"mpiexec_lite: \./no-such-file: No such file or directory"),
     ("a missing program is found before any rank starts",

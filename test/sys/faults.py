@@ -238,6 +238,34 @@ def proxy_killed_when(bed):
         one_message(r, 255, "node2")
 
 
+GOING_ON = """
+    c = Client(2)
+    c.fence()
+    say("ready")
+    while not os.path.exists(sys.argv[1]):
+        time.sleep(0.01)
+    c.fence()
+    say("done")
+    c.finalize()
+"""
+
+
+@points([("row 16: a host without ranks is lost: proxy SIGKILLed",
+          lambda bed: kill(guard_and_proxy(bed, 3)[1])),
+         ("row 17: a host without ranks is cut off", lambda bed: bed.silence(3))])
+def spare_lost(bed, lose):
+    flag = bed.path("go-on")
+    job = start(bed, *FAST, "-n", 2, *py(bed, GOING_ON, flag))
+    job.wait_text("ready", 2)
+    lose(bed)
+    wait_for(lambda: b"; it had no ranks" in job.error_text(), "the loss is told")
+    bed.write("go-on", "")
+    r = finish(job, what="node3 lost, without ranks", nodes=(0, 1, 2), clean=False, sessions=False)
+    same((r.status, r.out.count(b"done"), len(r.messages)), (0, 2, 1), f"the job goes on: {r}")
+    need("node3" in r.first, "the host", r.first)
+    os.unlink(flag)
+
+
 CUTS = {"switch silent": lambda bed: bed.silence(2), "link down": lambda bed: bed.link_down(2),
         "power off": lambda bed: bed.kill_node(2)}
 

@@ -113,6 +113,18 @@ static void test_much(void **state)
     }
 }
 
+/* Long numbers of ranks stay within their squares. */
+static void test_long_numbers(void **state)
+{
+    char *text = picture(host_of("9998-10001", 4, 4, NULL), 1);
+
+    (void)state;
+    assert_int_equal(count(text, "class=\"long\""), 2);
+    assert_non_null(strstr(text, ">9999<"));
+    assert_non_null(strstr(text, ">10001<"));
+    free(text);
+}
+
 /* A socket that is wider than the picture goes on below. */
 static void test_wide(void **state)
 {
@@ -137,7 +149,8 @@ static void test_wide(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cells), cmocka_unit_test(test_much), cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_cells), cmocka_unit_test(test_much),
+        cmocka_unit_test(test_long_numbers), cmocka_unit_test(test_wide),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

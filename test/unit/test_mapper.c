@@ -162,7 +162,7 @@ static const struct answer {
     { "gpus", "pci:02:00.0", NULL, 1, "0-3", NULL, 0, false },
     /* what is not there */
     { "plain", "l3cache", NULL, 1, "this host has none", NULL, 0, false },
-    { "plain", "core", "l1dcache", 1, "map: this host has none", NULL, 0, false },
+    { "plain", "core", "l1dcache", 1, "-map-by: this host has none", NULL, 0, false },
     { "caches", "l1icache", NULL, 1, "this host has none", NULL, 0, false },
     { "caches", "l2dcache", NULL, 1, "0-1", NULL, 0, false },
     { "sockets", "l1icache", NULL, 1, "0-1", NULL, 0, false },

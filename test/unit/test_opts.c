@@ -686,6 +686,8 @@ static const struct { const char *name, *file, *words[MOST], *want, *error; } fi
       "1*a,b c,d 'e,fgh,", "" },
     { "backslashes",      "a b\\ c \\\"d \"e\\\"f\\g\\\\\" '\\h'", { NULL },
       "1*a,b c,\"d,e\"f\\g\\,\\h", "" },
+    { "what a shell would expand", "a \"\\$b\" \"\\`c\\`\" '\\$d'", { NULL },
+      "1*a,$b,`c`,\\$d", "" },
     { "newline in quotes", "a 'b\nc'\nd", { NULL }, "1*a,b\nc | 1*d", "" },
     { "continuation",     "-n 2 \\\n a \\\nb\\\nc\n", { NULL }, "2*a,bc", "" },
     { "backslash at the end", "a \\", { NULL }, "1*a", "" },

@@ -20,6 +20,7 @@ static const struct { const char *name, *text, *want, *error; } maps[] = {
     { "a block of several", "(1,2,2)",       "1122112", "" },
     { "blocks",             "(2,1,3),(0,2,2)", "2220011", "" },
     { "(vector,...)",       "(vector,(0,1,5),(1,2,1))", "0000012", "" },
+    { "(VECTOR,...)",       "(Vector,(0,1,5),(1,2,1))", "0000012", "" },
     { "no such node",       "0,3",   NULL, "-rankmap: there is no host number 3, the last one is 2" },
     { "nor in a block",     "(2,2,1)", NULL, "-rankmap: there is no host number 3, the last one is 2" },
     { "nonsense",           "a,b",   NULL,
@@ -28,9 +29,14 @@ static const struct { const char *name, *text, *want, *error; } maps[] = {
       "-rankmap: '1,' is neither NODE,NODE... nor (FIRST,NODES,RANKS),..." },
     { "negative",           "-1",    NULL,
       "-rankmap: '-1' is neither NODE,NODE... nor (FIRST,NODES,RANKS),..." },
-    { "empty vector",       "(vector,)", NULL, "-rankmap: mapping: byte 7: want \")\"" },
+    { "empty vector",       "(vector,)", NULL,
+      "-rankmap: '(vector,)' is neither NODE,NODE... nor (FIRST,NODES,RANKS),..." },
     { "half a block",       "(0,1)", NULL,
-      "-rankmap: mapping: byte 11: want first,nodes,ranks)" },
+      "-rankmap: '(0,1)' is neither NODE,NODE... nor (FIRST,NODES,RANKS),..." },
+    { "a block of none",    "(0,0,1)", NULL,
+      "-rankmap: '(0,0,1)' is neither NODE,NODE... nor (FIRST,NODES,RANKS),..." },
+    { "not closed",         "(vector,(0,1,1)", NULL,
+      "-rankmap: '(vector,(0,1,1)' is neither NODE,NODE... nor (FIRST,NODES,RANKS),..." },
 };
 
 static void test_maps(void **state)
