@@ -157,7 +157,8 @@ DEMO_PACKAGES  = $(BUILD_PACKAGES) mpich libmpich-dev libpmi2-0-dev
 TEST_PACKAGES  = $(DEMO_PACKAGES) python3 libcmocka-dev valgrind clang llvm openmpi-bin \
                  libopenmpi-dev gcovr pkg-config man-db groff procps iproute2 munge libmunge2 \
                  libhwloc15 faketime openssh-server openssh-client csh fish nftables locales \
-                 libpmix-dev g++ strace gdb tmux xvfb xterm xdotool elfutils graphviz cmake
+                 libpmix-dev g++ strace gdb tmux xvfb xterm xdotool elfutils graphviz cmake \
+                 python3-mpi4py
 
 SLURM_PACKAGES = $(BUILD_PACKAGES) python3 libpmi2-0-dev munge libmunge2 slurmctld slurmd \
                  slurm-client iproute2 nftables csh fish openssh-server openssh-client procps

@@ -89,28 +89,57 @@ static bool wraps_mpi(const struct crew *c, size_t app, char *program, size_t pr
                            size);
 }
 
+/* A Python that has imported mpi4py, perhaps, by its arguments and its script. */
+static bool imports_mpi(const struct crew *c, size_t app, char *where, size_t size)
+{
+    const struct app *a = &c->args.plan->apps[app];
+    struct buf words = BUF_INIT;
+    bool found;
+
+    buf_str(&words, c->args.programs[app]);
+    for (size_t i = 1; i < a->argv.n; i++) {
+        buf_char(&words, '\n');
+        buf_str(&words, a->argv.v[i]);
+    }
+    found = !words.failed && mpicheck_python(buf_bytes(&words), NULL, a->wdir, where, size);
+    buf_clear(&words);
+    return found || mpicheck_python(NULL, c->args.programs[app], a->wdir, where, size);
+}
+
+/* What may have been an MPI that has no PMI; false: nothing. */
+static bool suspect_mpi(const struct crew *c, int rank, char *line, size_t size)
+{
+    static const char alone[] = "as rank 0 of 1, as that MPI cannot be started this way";
+    size_t app = plan_app_of(c->args.plan, rank);
+    const char *name = crew_program(c, rank);
+    char what[256], wrapped[256];
+
+    if (mpicheck_library(c->args.programs[app], what, sizeof what))
+        snprintf(line, size, "warning: %s is linked to %s, but did not use PMI: that MPI "
+                 "cannot be started this way, and each process has run alone, as rank 0 of 1",
+                 name, what);
+    else if (wraps_mpi(c, app, wrapped, sizeof wrapped, what, sizeof what))
+        snprintf(line, size, "warning: %s did not use PMI, and %s, which it names, is linked "
+                 "to %s: if that has run, each process was alone, %s", name, wrapped, what, alone);
+    else if (imports_mpi(c, app, wrapped, sizeof wrapped))
+        snprintf(line, size, "warning: %s did not use PMI, but %s%s: if MPI was imported, each "
+                 "process was alone, %s", name, strncmp(wrapped, "mpi4py", 6) ? "mpi4py is named in "
+                 : "names ", wrapped, alone);
+    else
+        return false;
+    return true;
+}
+
 /* A rank that ended without PMI, of several, may be an MPI that has none. */
 static void check_mpi(struct crew *c, int rank)
 {
-    size_t app = plan_app_of(c->args.plan, rank);
-    char what[256], wrapped[256], line[900];
+    char line[900];
 
     if (c->checked_mpi || c->spoke_pmi || c->args.place->size < 2)
         return;
     c->checked_mpi = true;
-    if (!mpicheck_library(c->args.programs[app], what, sizeof what)) {
-        if (!wraps_mpi(c, app, wrapped, sizeof wrapped, what, sizeof what))
-            return;
-        snprintf(line, sizeof line, "warning: %s did not use PMI, and %s, which it names, is linked "
-                 "to %s: if that has run, each process was alone, as rank 0 of 1, as that MPI "
-                 "cannot be started this way", crew_program(c, rank), wrapped, what);
+    if (suspect_mpi(c, rank, line, sizeof line))
         c->node->ops->tell(c->node->host, line);
-        return;
-    }
-    snprintf(line, sizeof line, "warning: %s is linked to %s, but did not use PMI: that MPI "
-             "cannot be started this way, and each process has run alone, as rank 0 of 1",
-             crew_program(c, rank), what);
-    c->node->ops->tell(c->node->host, line);
 }
 
 /* --- who is to blame --------------------------------------------------- */

@@ -255,6 +255,10 @@ static int begin_process(struct starts *s, struct rank *r, const struct rank_end
                                .memory = binding_memory(&s->binding, (int)(r - c->ranks)),
                                .hold = hold_has(c->args.plan, HOLD_EXEC, r->rank),
                                .for_debugger = c->args.plan->hold != HOLD_NONE,
+                               /* The kernel shares processors out among sessions first: in one
+                                * with us, an MPI that spins would keep us, who are to answer it,
+                                * and what it has spawned, waiting. */
+                               .session = true,
                                .user = c->node->args.user };
 
     x->rank = r;

@@ -1,4 +1,4 @@
-/* mpicheck.h - is a program linked to an MPI library? */
+/* mpicheck.h - is a program linked to an MPI library, or a Python that imports one? */
 #ifndef MPIEXEC_LITE_MPICHECK_H
 #define MPIEXEC_LITE_MPICHECK_H
 
@@ -18,5 +18,8 @@ bool mpicheck_named(const char *text, const char *dir, const char *path, char *p
 /* The same of the words of a file that begins with "#!". */
 bool mpicheck_script(const char *script, const char *dir, const char *path, char *program,
                      size_t program_size, char *name, size_t size);
+/* Whether the words of a text, or of the file when text is NULL and it begins with "#!", have a
+ * Python, and after it mpi4py, or a file in which that word is: where, then, is mpi4py or the file. */
+bool mpicheck_python(const char *text, const char *file, const char *dir, char *where, size_t size);
 
 #endif

@@ -69,19 +69,79 @@ static int add(struct msg *m, char *token, char *to, char *end, char **next, str
     return 0;
 }
 
+/* What a line of a block may begin with, some with a number behind it. */
+static const struct { const char *word; bool numbered; } entries[] = {
+    { "arg", true },           { "preput_key_", true }, { "preput_val_", true },
+    { "info_key_", true },     { "info_val_", true },   { "argcnt", false },
+    { "preput_num", false },   { "info_num", false },   { "infonum", false },
+    { "nprocs", false },       { "execname", false },   { "totspawns", false },
+    { "spawnssofar", false },
+};
+
+/* Which of them it is, or -1. */
+static int entry_of(const char *line, const char *end)
+{
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
+        size_t len = strlen(entries[i].word);
+        const char *s = line + len;
+
+        if ((size_t)(end - line) <= len || memcmp(line, entries[i].word, len))
+            continue;
+        while (entries[i].numbered && s < end && *s >= '0' && *s <= '9')
+            s++;
+        if (s < end && *s == '=' && entries[i].numbered == (s > line + len))
+            return (int)i;
+    }
+    return -1;
+}
+
+enum { ENTRY_ARG };                      /* its place in entries */
+
+/* MPICH sends an argument with newlines as it is: what follows one, and is not the next entry, is
+ * more of it.  What says something once, and has been said, is none: a script may have such lines. */
+static bool is_more(unsigned *said, int before, int which)
+{
+    bool again = which >= 0 && !entries[which].numbered && *said >> which & 1;
+
+    if (before == ENTRY_ARG && (which < 0 || again))
+        return true;
+    if (which >= 0)
+        *said |= 1U << which;
+    return false;
+}
+
+/* The last value goes on to the end of the next line. */
+static void go_on(struct msg *m, char *line, char *end)
+{
+    struct pair *p = &m->pairs[m->n - 1];
+
+    line[-1] = '\n';
+    *end = '\0';
+    p->len = (size_t)(end - p->val);
+}
+
 static int parse_block(struct msg *m, char *text, size_t len, struct err *e)
 {
     char *s = text, *end = text + len;
+    int before = -1;
+    unsigned said = 0;
 
     m->block = true;
     while (s < end) {
         char *nl = memchr(s, '\n', (size_t)(end - s)), *next;
+        int which;
 
         if (!nl)
-            nl = end;
+            nl = end;                    /* it is "endcmd" */
         next = nl + 1;
-        if (add(m, s, nl, nl, &next, e) < 0)
-            return -1;
+        which = entry_of(s, nl);
+        if (nl < end && !m->failed && is_more(&said, before, which)) {
+            go_on(m, s, nl);
+        } else {
+            if (add(m, s, nl, nl, &next, e) < 0)
+                return -1;
+            before = which;
+        }
         s = next;
     }
     return 0;

@@ -190,4 +190,37 @@ def other_mpi():
         same(run("-n", 2, *words).messages, [], f"no warning for {words}")
 
 
+@test("check 14: a Python whose mpi4py is of another MPI is warned about, wherever mpi4py is named")
+def other_mpi4py():
+    # A module of that name that does not use PMI, as one that is built for Open MPI does not.
+    os.mkdir(tmp() + "/lib")
+    write_file(tmp() + "/lib/mpi4py.py", "MPI = '0 of 1'\n")
+    code = "from mpi4py import MPI; print(MPI)"
+    file = write_file(tmp() + "/job.py", code + "\n")
+    direct = write_file(tmp() + "/direct", f"#!{sys.executable}\n{code}\n", 0o755)
+    for words, named in (([sys.executable, "-c", code], "names mpi4py"),
+                         ([sys.executable, file], f"mpi4py is named in {file}"),
+                         ([sys.executable, "-B", "job.py"], "mpi4py is named in job.py"),
+                         (["env", "A=1", "sh", "-c", f"{sys.executable} job.py"],
+                          "mpi4py is named in job.py"),
+                         ([direct], "names mpi4py")):
+        r = run("-n", 2, *words, cwd=tmp(), env={"PYTHONPATH": tmp() + "/lib"})
+        same((r.status, r.lines), (0, ["0 of 1"] * 2), f"status and output of {words}")
+        same(len(r.messages), 1, f"number of messages for {words}: {r}")
+        need(f"did not use PMI, but {named}: if MPI was imported" in r.messages[0],
+             f"a warning for {words}", repr(r))
+    for words in ([sys.executable, "-c", "print(1)"], ["echo", "python3"], ["cat", file]):
+        same(good("-n", 2, *words, cwd=tmp()).messages, [], f"no warning for {words}")
+
+
+@test("check 14: Debian's mpi4py, which is built for Open MPI, is warned about")
+def packaged_mpi4py():
+    for words in (["-c", "from mpi4py import MPI; print(MPI.COMM_WORLD.size)"],
+                  ["-m", "mpi4py.bench", "helloworld"]):
+        r = run("-n", 2, "/usr/bin/python3", *words, env={"PYTHONPATH": ""})
+        same((r.status, len(r.lines)), (0, 2), f"status and lines of {r}")
+        need(len(r.messages) == 1 and "python3 did not use PMI, but names mpi4py" in r.messages[0],
+             "a warning", repr(r))
+
+
 main(2)

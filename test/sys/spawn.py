@@ -30,9 +30,8 @@ CHILD = """
         for w in (1, 2) for v in (1, 2)])
 def as_mpich(where, w, v):
     child = script("child", CHILD)
-    args = ["two  words", "a=b=c", "p;q;;r", "", "ends in endcmd", "endcmd", "a\\b"]
-    if w == 2:
-        args.append("new\nline")
+    args = ["two  words", "a=b=c", "p;q;;r", "", "ends in endcmd", "endcmd", "a\\b",
+            "\nimport os\n\nnprocs=7\nx = 1\n"]
     parent = script("parent", f"""
         c = Client({w})
         c.put("card-%d" % rank, "mine")
@@ -52,6 +51,28 @@ def as_mpich(where, w, v):
     r = quiet(run(*where, "-n", 2, parent, cwd=tmp()))
     lines_are(r, "parent 0", "parent 1", f"child 0 3 {args} /", f"child 1 3 {args} /",
               f"child 2 3 [] {tmp()}")
+
+
+@case("each rank, spawned or not, has a session of its own: the kernel's shares of processors")
+def sessions(where):
+    child = script("child", """
+        c = Client(1)
+        need(os.getsid(0) == os.getpid() == os.getpgid(0), "a session", os.getsid(0), os.getpid())
+        c.fence()
+        say("child", rank)
+        c.finalize()
+    """)
+    parent = script("parent", f"""
+        c = Client(1)
+        need(os.getsid(0) == os.getpid() == os.getpgid(0), "a session", os.getsid(0), os.getpid())
+        if rank == 0:
+            started(c, command({child!r}, n=2))
+        c.fence()
+        say("parent", rank)
+        c.finalize()
+    """)
+    lines_are(quiet(run(*where, "-n", 2, parent, cwd=tmp())), "parent 0", "parent 1", "child 0",
+              "child 1")
 
 
 @cases([(f"ids, keys of other jobs, disconnect, connect: PMI-{w} and PMI-{v}", w, v)

@@ -182,11 +182,60 @@ static void test_named(void **state)
     assert_false(mpicheck_script("/no", NULL, "/", program, sizeof program, found, sizeof found));
 }
 
+/* %: a file that has the word; *: its last part. */
+static const struct { const char *name, *text, *dir, *where; } pythons[] = {
+    { "a script",                "/usr/bin/python3\n%", NULL, "%" },
+    { "after options",           "python3.11 -u -X dev *", "/tmp", "*" },
+    { "in another directory",    "python3 *", "/usr", NULL },
+    { "-c",                      "python3\n-c\nfrom mpi4py import MPI", NULL, "mpi4py" },
+    { "-m",                      "python3 -m mpi4py.futures x.py", NULL, "mpi4py.futures" },
+    { "behind a shell",          "/bin/sh\n-c\nA=1 exec python3 '%' | cat", NULL, "%" },
+    { "no Python",               "/bin/cat\n%", NULL, NULL },
+    { "no Python: a file of it", "/bin/sh\n-c\nls xpython3 mpi4py", NULL, NULL },
+    { "Python behind it",        "ls mpi4py python3", NULL, NULL },
+    { "another word",            "python3 -m mpi4pyx.a xmpi4py mpi4p", NULL, NULL },
+    { "no file, a folder, a device", "python3 /no/such /tmp /dev/zero /dev/null", NULL, NULL },
+    { "a file without it",       "python3 /etc/passwd", NULL, NULL },
+    { "nothing",                 "", NULL, NULL },
+};
+
+static void put_file(const char *text)
+{
+    int fd = open(name, O_RDWR | O_TRUNC | O_CLOEXEC);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+}
+
+static void test_python(void **state)
+{
+    char text[300], want[100], where[100];
+
+    (void)state;
+    put_file("import sys\nfrom mpi4py import MPI\n");
+    for (size_t i = 0; i < N_OF(pythons); i++) {
+        print_message("  %s\n", pythons[i].name);
+        fill(text, pythons[i].text);
+        assert_int_equal(mpicheck_python(text, NULL, pythons[i].dir, where, sizeof where),
+                         pythons[i].where != NULL);
+        if (!pythons[i].where)
+            continue;
+        fill(want, pythons[i].where);
+        assert_string_equal(where, want);
+    }
+    assert_false(mpicheck_python(NULL, name, NULL, where, sizeof where));
+    put_file("#!/usr/bin/env python3\nfrom mpi4py import MPI\n");
+    assert_true(mpicheck_python(NULL, name, NULL, where, sizeof where));
+    assert_string_equal(where, "mpi4py");
+    assert_false(mpicheck_python(NULL, "/no", NULL, where, sizeof where));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_elf), cmocka_unit_test(test_damaged), cmocka_unit_test(test_no_elf),
-        cmocka_unit_test(test_named),
+        cmocka_unit_test(test_named), cmocka_unit_test(test_python),
     };
     int fd = mkstemp(name), rc;
 

@@ -83,6 +83,17 @@ static const struct { const char *name, *text, *want, *error; } lines[] = {
   { "an argument like the end", "mcmd=spawn\narg1=endcmd\nendcmd", "m:spawn[arg1=endcmd]",
     NULL },
   { "lines without '='", "mcmd=spawn\n\nstray\nnprocs=1\nendcmd", "m:spawn[nprocs=1]", NULL },
+  { "an argument of several lines", "mcmd=spawn\nnprocs=1\narg1=\nimport os\n\nx = 1\n  y=2\n\narg2=z"
+                        "\nargcnt=2\nendcmd",
+    "m:spawn[nprocs=1][arg1=\nimport os\n\nx = 1\n  y=2\n][arg2=z][argcnt=2]", NULL },
+  { "the last line of all is an argument's", "mcmd=spawn\narg1=a\nb\nendcmd", "m:spawn[arg1=a\nb]",
+    NULL },
+  { "what has been said already", "mcmd=spawn\nnprocs=1\nargcnt=1\narg1=a\nnprocs=4\nargcnt=9\n"
+                        "execname=c\nexecname=d\nendcmd",
+    "m:spawn[nprocs=1][argcnt=1][arg1=a\nnprocs=4\nargcnt=9][execname=c][execname=d]", NULL },
+  { "what looks like an entry", "mcmd=spawn\narg1=a\narg=b\nargc2=c\ninfo_num1=3\narg2\ninfo_num=0\n"
+                        "stray\nendcmd",
+    "m:spawn[arg1=a\narg=b\nargc2=c\ninfo_num1=3\narg2][info_num=0]", NULL },
   { "block without command", "mcmd=\nnprocs=1\nendcmd", "m:", "first key is 'mcmd', want cmd" },
 };
 
