@@ -90,13 +90,15 @@ static json_t *request(const struct plan *p, const struct placement *place,
 
         for (a = a < next ? next : a; a <= last; next = ++a) {
             struct strlist env = { 0 };
+            int rc = env_build(p, a, envp, &env, e);
 
-            if (env_build(p, a, envp, &env, e) < 0)
-                return to;
-            if (json_array_size(list) == 0)
+            if (rc == 0 && json_array_size(list) == 0)
                 add_variable(to, "tmp", env.v, "TMPDIR");
-            json_array_append_new(list, program(p, &p->apps[a], env.v));
+            if (rc == 0)
+                json_array_append_new(list, program(p, &p->apps[a], env.v));
             strlist_clear(&env);
+            if (rc < 0)
+                return to;
         }
     }
     add_binding(to, p, place, runs, node);

@@ -39,7 +39,7 @@ struct child_spec {
     const struct inherited *user;
 };
 
-/* Start it, in a process group of its own, to be killed when we die.  Returns
+/* Start it, in a process group or session of its own, to be killed when we die.  Returns
  * when the program runs (or could not be): its pid, or -1 with errno and *step
  * the name of what failed ("fork", "bind", "membind", "chdir", "exec"). */
 pid_t child_start(const struct child_spec *spec, const char **step);

@@ -31,7 +31,7 @@ const struct option opts_compat[] = {
     { .names = { "do-not-resolve" }, IGNORED,
       .help = "Always so: names of hosts are not looked up." },
     { .names = { "set-sid" }, IGNORED,
-      .help = "Ignored: every process has a process group of its own." },
+      .help = "Always so: every process has a session of its own." },
     { .names = { "mca", "gmca", "pmixmca", "gpmixmca", "prtemca", "gprtemca" },
       .arg = "KEY VALUE", IGNORED, .text = open_mpi,
       .help = "For Open MPI; ignored with a warning." },
