@@ -179,6 +179,7 @@ static void turn(struct world *w, bool spoil)
 {
     if (spoil)
         resident_spoil(&w->r, &(struct err){ ERR_OTHER, "no room" });
+    resident_meet(&w->r);
     resident_send(&w->r);
     for (int i = 0; i < CLIENTS; i++) {
         MUST(!w->client[i]->pending);
@@ -214,7 +215,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     MUST(w->r.loop && w->r.registry);
     TAILQ_INIT(&w->r.clients);
     TAILQ_INIT(&w->r.replies);
+    TAILQ_INIT(&w->r.meetings);
     LIST_INIT(&w->r.tickets);
+    w->r.fd = -1;                        /* nobody calls */
     msg_init(&w->r.out);
     msg_init(&w->m);
     for (int i = 0; i < CLIENTS; i++)
@@ -225,7 +228,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int i = 0; i < CLIENTS; i++)
         leave(w, i);
     MUST(registry_jobs(w->r.registry) == 0 && LIST_EMPTY(&w->r.tickets) &&
-         TAILQ_EMPTY(&w->r.replies));
+         TAILQ_EMPTY(&w->r.replies) && TAILQ_EMPTY(&w->r.meetings));
     registry_free(w->r.registry);
     ev_loop_destroy(w->r.loop);
     msg_clear(&w->r.out);
