@@ -383,7 +383,7 @@ static bool get_fields(struct reader *r, void *base, const struct field *f, size
 {
     for (; n--; f++)
         if (!get_field(r, f, (char *)base + f->at)) {
-            err_context(r->e, "%s", f->name);
+            err_context(r->e, "%.*s", (int)sizeof f->name, f->name);
             return false;
         }
     return true;
